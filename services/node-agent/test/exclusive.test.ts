@@ -1,4 +1,4 @@
-// CPUs and memory that containers have for themselves: real files, a described machine, and a bus in this process.
+// CPUs and memory that containers have for themselves: real files and device plugins, a described machine, and a bus in this process.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Bus, CommandFailed, type FactOwner } from '@kubus/bus';
 import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
@@ -9,13 +9,16 @@ import {
   configuredSources,
   cpuPool,
   desiredPods,
+  deviceResource,
+  mergedHintsSchema,
   podWork,
   podWorker,
 } from '@kubus/contracts';
+import { type DevicePluginSetup, TestDevicePlugin } from '@kubus/harness';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
 import { Metrics, type ServiceContext } from '@kubus/service-kit';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DeviceService } from '../src/devices/device-service.ts';
@@ -23,6 +26,8 @@ import { DeviceService } from '../src/devices/device-service.ts';
 const GI = 1024 ** 3;
 
 let dir: string;
+/** The node's root folder. */
+let root: string;
 let clock: ManualClock;
 let broker: LocalBroker;
 let asking: Bus;
@@ -31,13 +36,17 @@ let pools: string[];
 let poolChanged: () => void;
 let life: { service: DeviceService; member: LocalMember; metrics: Metrics } | undefined;
 let epoch: number;
+let plugins: TestDevicePlugin[];
+let plugged: () => void;
 
 beforeEach(() => {
   dir = realpathSync(mkdtempSync(join(tmpdir(), 'kubus-exclusive-')));
+  root = join(dir, 'root');
   clock = new ManualClock(Date.UTC(2030, 0, 1));
   broker = new LocalBroker('node0');
-  [epoch, life, pools] = [0, undefined, []];
+  [epoch, life, pools, plugins] = [0, undefined, [], []];
   poolChanged = () => undefined;
+  plugged = () => undefined;
   asking = broker.join('sync-loop', clock).bus;
   asking.owner(podWork);
   const worker = broker.join('pod-workers', clock).bus;
@@ -46,6 +55,11 @@ beforeEach(() => {
     changed: ({ value }: { value: CpuPool }) => {
       pools.push(value.cpus);
       poolChanged();
+    },
+  });
+  broker.join('node-api', clock).bus.reader(deviceResource, {
+    changed: ({ value }) => {
+      if (!value.gone) plugged();
     },
   });
   const sources = broker.join('config-sources', clock).bus;
@@ -68,6 +82,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await stop();
+  for (const plugin of plugins) await plugin.remove();
   rmSync(dir, { recursive: true });
 });
 
@@ -75,11 +90,16 @@ interface Policies {
   readonly cpuPolicy?: string;
   readonly memoryPolicy?: string;
   readonly topologyPolicy?: string;
+  readonly topologyScope?: string;
   readonly cpuOptions?: Readonly<Record<string, string>>;
 }
 
 /** Starts the service, or its next process. */
-async function start({ topologyPolicy = 'none', ...policies }: Policies = {}): Promise<void> {
+async function start({
+  topologyPolicy = 'none',
+  topologyScope = 'container',
+  ...policies
+}: Policies = {}): Promise<void> {
   epoch += 1;
   const member = broker.join('node-agent', clock, epoch);
   const metrics = new Metrics({});
@@ -90,8 +110,8 @@ async function start({ topologyPolicy = 'none', ...policies }: Policies = {}): P
   };
   const context = {
     config: {
-      ...{ node: 'node0', pods: { root: join(dir, 'root'), max: 110 }, exclusive },
-      devices: { topologyPolicy, topologyScope: 'container' },
+      ...{ node: 'node0', pods: { root, max: 110 }, exclusive },
+      devices: { topologyPolicy, topologyScope },
       reserved: { system: { cpu: '1', memory: String(GI) }, kube: {}, evictionHard: {} },
     },
     ...{ bus: member.bus, clock, logger: silentLogger, metrics, stateDir: join(dir, 'state') },
@@ -138,7 +158,7 @@ async function refusal(uid: string, wanted: Readonly<Record<string, Wanted>>) {
 
 /** A checkpoint as it is on the disk. */
 function onDisk(name: 'cpu' | 'memory') {
-  return JSON.parse(readFileSync(join(dir, `root/${name}_manager_state`), 'utf8')) as Record<string, unknown>;
+  return JSON.parse(readFileSync(join(root, `${name}_manager_state`), 'utf8')) as Record<string, unknown>;
 }
 
 /** The pod's worker has ended it; resolves when its CPUs are free. */
@@ -203,7 +223,7 @@ test('another policy is refused while the checkpoint of the old one is there', a
   const why =
     'could not restore state from checkpoint: configured policy "none" differs from state checkpoint policy "static"';
   await expect(start({ cpuPolicy: 'none' })).rejects.toThrow(why);
-  rmSync(join(dir, 'root/cpu_manager_state'));
+  rmSync(join(root, 'cpu_manager_state'));
   await start({ cpuPolicy: 'none' });
   expect(await ask('a', { main: { cpus: 1 } })).toEqual({});
   expect(pools).toEqual(['0-3']);
@@ -219,11 +239,117 @@ test('checkpoints of the reference’s policies none and None are accepted, and 
     cpu_manager_state: '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}',
     memory_manager_state: '{"policyName":"None","machineState":{},"checksum":4236770233}',
   };
-  mkdirSync(join(dir, 'root'));
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, 'root', name), text);
+  mkdirSync(root);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
   await start({ cpuPolicy: 'none' });
   expect(await ask('a', { main: { cpus: 1 } })).toEqual({});
   for (const [name, text] of Object.entries(files)) {
-    expect(readFileSync(join(dir, 'root', name), 'utf8')).toBe(text);
+    expect(readFileSync(join(root, name), 'utf8')).toBe(text);
   }
+});
+
+describe('devices, CPUs and memory come from the same NUMA nodes', () => {
+  const RESOURCE = 'example.com/device';
+
+  /** A plugin with these devices, by the node that they are close to; resolves when the node knows them. */
+  async function plug(on: Readonly<Record<string, number>>, more: Partial<DevicePluginSetup> = {}) {
+    const devices = Object.entries(on).map(([id, node]) => ({ id, numaNodes: [node] }));
+    const known = new Promise<void>((resolve) => (plugged = resolve));
+    const folder = join(root, 'device-plugins');
+    const plugin = await TestDevicePlugin.start({ resource: RESOURCE, folder, devices, ...more });
+    plugins.push(plugin);
+    await known;
+    return plugin;
+  }
+
+  /** Asks for CPUs and devices of each container; returns what each has. */
+  async function askBoth(uid: string, wanted: Readonly<Record<string, Wanted & { devices?: number }>>) {
+    const names = Object.entries(wanted);
+    const requests = names.flatMap(([name, { devices = 0, kind }]) =>
+      devices === 0 ? [] : [{ name, ends: kind === 'init', counts: { [RESOURCE]: devices } }],
+    );
+    const exclusive = names.map(([name, { cpus = 0, kind = 'app' }]) => ({ name, kind, cpus }));
+    const ref = { uid, name: uid, namespace: 'default' };
+    const { containers } = (await asking.call(allocateDevices, uid, { ref, requests, exclusive })).result;
+    return Object.fromEntries(
+      Object.entries(containers).map(([name, { cpuset, envs }]) => [name, [cpuset?.cpus, envs['TEST_DEVICES']]]),
+    );
+  }
+
+  async function refused(...asked: Parameters<typeof askBoth>): Promise<CommandFailed> {
+    const error: unknown = await askBoth(...asked).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(CommandFailed);
+    return error as CommandFailed;
+  }
+
+  test.each(['best-effort', 'restricted', 'single-numa-node'])('of a container, by %s', async (topologyPolicy) => {
+    await start({ topologyPolicy });
+    await plug({ a: 1, b: 0, c: 1 }, { preferred: ['a'] });
+    // The lowest CPU and the preferred device are on different nodes.
+    expect(await askBoth('a', { main: { cpus: 1, devices: 2 } })).toEqual({ main: ['2', 'a,c'] });
+    expect(await askBoth('b', { main: { cpus: 1, devices: 1 } })).toEqual({ main: ['1', 'b'] });
+  });
+
+  test('of a pod as a whole, where that is its scope', async () => {
+    await start({ topologyPolicy: 'single-numa-node', topologyScope: 'pod' });
+    await plug({ a: 0, b: 1 });
+    const pod = { one: { cpus: 1, devices: 1 }, two: { cpus: 1 } };
+    expect(await askBoth('a', pod)).toEqual({ one: ['2', 'b'], two: ['3', undefined] });
+    expect(await askBoth('a', pod)).toEqual({ one: ['2', 'b'], two: ['3', undefined] });
+  });
+
+  test('and a pod for which there are none is refused with what each provider has said', async () => {
+    await start({ topologyPolicy: 'single-numa-node' });
+    await plug({ a: 0 });
+    const { code, context } = await refused('a', { first: { cpus: 1 }, main: { cpus: 2, devices: 1 } });
+    expect(code).toBe('TopologyAffinityError');
+    expect(mergedHintsSchema.parse(JSON.parse(String(context['merge'])))).toEqual({
+      policy: 'single-numa-node',
+      container: 'main',
+      resources: [
+        { resource: RESOURCE, hints: [{ nodes: '0', preferred: true }] },
+        {
+          resource: 'cpu',
+          hints: [
+            { nodes: '1', preferred: true },
+            { nodes: '0-1', preferred: false },
+          ],
+        },
+      ],
+      preferred: false,
+    });
+    expect(onDisk('cpu')).toMatchObject({ defaultCpuSet: '0-3' });
+  });
+
+  test('CPUs are on the disk before a plugin is asked, and a service that was killed meanwhile gives devices of their node', async () => {
+    await start({ topologyPolicy: 'single-numa-node' });
+    const plugin = await plug({ a: 0, b: 1 });
+    await plugin.disturb({ method: 'allocate', what: 'hang' });
+    const lost = askBoth('a', { main: { cpus: 2, devices: 1 }, other: { cpus: 1 } }).catch(() => undefined);
+    await plugin.until(() => plugin.calls.some(({ method }) => method === 'allocate'));
+    expect(onDisk('cpu')).toMatchObject({ defaultCpuSet: '0-1', entries: { a: { main: '2-3' } } });
+    await stop();
+    // The process that was stopped would go on with the plugin's answer: the next one has the disk as it was.
+    cpSync(join(root, 'cpu_manager_state'), join(dir, 'after/cpu_manager_state'));
+    root = join(dir, 'after');
+    await start({ topologyPolicy: 'single-numa-node' });
+    await plug({ a: 0, b: 1 });
+    expect(await askBoth('b', { main: { cpus: 1 } })).toEqual({ main: ['1', undefined] });
+    const again = askBoth('a', { main: { cpus: 2, devices: 1 } });
+    await clock.advance(10_000);
+    expect(await again).toEqual({ main: ['2-3', 'b'] });
+    await lost;
+  });
+
+  test('a pod whose devices fail loses the CPUs that it got; where both lack, the devices are what is said', async () => {
+    await start({ topologyPolicy: 'best-effort' });
+    const plugin = await plug({ a: 1 });
+    await plugin.disturb({ method: 'allocate', what: 'fail' });
+    const { message } = await refused('a', { first: { cpus: 1 }, main: { cpus: 1, devices: 1 } });
+    expect(message).toContain('allocate fails as the test wants');
+    expect(onDisk('cpu')).toMatchObject({ defaultCpuSet: '0-3' });
+    const lacking = await refused('b', { main: { cpus: 9, devices: 2 } });
+    expect(lacking.message).toContain(`requested number of devices unavailable for ${RESOURCE}`);
+    expect((await refused('c', { main: { cpus: 9, devices: 1 } })).message).toContain('not enough cpus available');
+  });
 });

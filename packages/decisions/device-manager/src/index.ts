@@ -14,5 +14,6 @@ export {
   type Topology,
   type TopologyScope,
   alignment,
+  deviceHints,
   topologyPolicies,
 } from './topology.ts';

@@ -1,4 +1,4 @@
-import { type Hint, type NodeMask, isAdmitted, mergedAffinity, nodeCount, nodeSets } from '@kubus/exclusive/hints';
+import { type Hints, type NodeMask, isAdmitted, mergedAffinity, nodeCount, nodeSets } from '@kubus/exclusive/hints';
 import type { KnownDevice } from './choose.ts';
 
 /** topologyManagerPolicy */
@@ -63,7 +63,17 @@ export function alignment(topology: Topology, requests: readonly AlignedRequest[
   };
 }
 
-/** The nodes of a machine that have devices of the requested resources. */
+/**
+ * The hints for each of these resources, in masks of the machine's nodes by number.
+ *
+ * @param nodes of the machine, no more than fit into a mask
+ */
+export function deviceHints(nodes: readonly number[], requests: readonly AlignedRequest[]): readonly Hints[] {
+  const places = new Places(nodes, requests);
+  return requests.map((request) => hintsOf(request, places));
+}
+
+/** The nodes of a machine; of one that has too many, those that have devices of the requested resources. */
 class Places {
   readonly #nodes: readonly number[];
   /** Every node of the machine. */
@@ -71,7 +81,8 @@ class Places {
 
   constructor(nodes: readonly number[], requests: readonly AlignedRequest[]) {
     const used = new Set(requests.flatMap(({ all }) => all.flatMap(({ numaNodes }) => numaNodes)));
-    this.#nodes = nodes.filter((node) => used.has(node)).toSorted((a, b) => a - b);
+    const sorted = nodes.toSorted((a, b) => a - b);
+    this.#nodes = nodes.length <= MOST_NODES ? sorted : sorted.filter((node) => used.has(node));
     this.all = this.maskOf(this.#nodes) | (this.#nodes.length < nodes.length ? OTHERS : 0);
   }
 
@@ -96,7 +107,7 @@ class Places {
 }
 
 /** Undefined: no device of this resource has a NUMA affinity. Empty: the resource cannot be provided. */
-function hintsOf(request: AlignedRequest, places: Places): readonly Hint[] | undefined {
+function hintsOf(request: AlignedRequest, places: Places): Hints {
   const { count, all, available, reusable } = request;
   const placed = all.map(({ id, numaNodes }) => ({ id, on: places.maskOf(numaNodes) })).filter(({ on }) => on !== 0);
   if (placed.length === 0) return all.some(({ numaNodes }) => numaNodes.length > 0) ? [] : undefined;

@@ -7,7 +7,7 @@ import { type NoMemory, allocatedMemory, releasedMemory } from './memory/policy.
 import { type ReusableMemory, nextReusableMemory } from './memory/reusable.ts';
 import type { ContainerRequest, PodRequest } from './request.ts';
 import type { ExclusiveSetup } from './setup.ts';
-import { type Affinity, type Hints, isAdmitted, mergedAffinity } from './topology/hint.ts';
+import { type Affinity, type Merging, type ResourceHints, isAdmitted, mergedAffinity } from './topology/hint.ts';
 
 /** Whether a pod gets its exclusive things, and who has what afterwards. */
 export interface Admission {
@@ -18,11 +18,21 @@ export interface Admission {
 }
 
 /** `status.reason` and `status.message` of a refused pod, as the reference kubelet writes them. */
-interface Refusal {
+export interface Refusal {
   readonly reason: 'TopologyAffinityError' | 'SMTAlignmentError' | 'UnexpectedAdmissionError';
   readonly message: string;
   /** The manager that refuses. */
   readonly by: 'topology' | 'cpu' | 'memory';
+  /** What the providers said of the container or the pod that is refused; undefined: no topology policy. */
+  readonly merge: Merge | undefined;
+}
+
+/** The hints of all providers, and what became of them. */
+export interface Merge {
+  /** Undefined: of the pod as a whole. */
+  readonly container: string | undefined;
+  readonly resources: readonly ResourceHints[];
+  readonly affinity: Affinity;
 }
 
 /** What of the pod's init containers later ones can have. */
@@ -31,11 +41,14 @@ interface Reusable {
   readonly memory: ReusableMemory;
 }
 
-const NOWHERE: Refusal = {
-  reason: 'TopologyAffinityError',
-  message: 'Resources cannot be allocated with Topology locality',
-  by: 'topology',
-};
+/** A pod whose containers get their things one after another. */
+export interface PodAdmission {
+  readonly pod: PodRequest;
+  /** The one of the whole pod (topologyManagerScope `pod`); undefined: each container has its own. */
+  readonly merge: Merge | undefined;
+  readonly reusable: Reusable;
+}
+
 const ANYWHERE: Affinity = { mask: undefined, preferred: false };
 
 /**
@@ -43,23 +56,70 @@ const ANYWHERE: Affinity = { mask: undefined, preferred: false };
  * (behaviour:resource-managers). A container that has its things keeps them, so that a pod can be admitted again.
  */
 export function admitted(setup: ExclusiveSetup, ledger: Ledger, pod: PodRequest): Admission {
-  const { topology } = setup;
-  const forPod = topology?.scope === 'pod' ? mergedAffinity(topology, podHints(setup, ledger, pod)) : undefined;
-  if (topology !== undefined && forPod !== undefined && !isAdmitted(topology, forPod)) {
-    return { ledger, refusal: NOWHERE };
-  }
-  let next = ledger;
-  let reusable: Reusable = { cpus: [], memory: {} };
-  const refused = (refusal: Refusal): Admission => ({ ledger: withoutPod(next, pod.uid), refusal });
+  const begun = podAdmission(setup, ledger, pod);
+  if ('refusal' in begun) return { ledger, refusal: begun.refusal };
+  let [next, admission]: [Ledger, PodAdmission] = [ledger, begun];
   for (const container of pod.containers) {
-    const affinity = forPod ?? containerAffinity(setup, next, { pod, container, reusable });
-    if (topology !== undefined && !isAdmitted(topology, affinity)) return refused(NOWHERE);
-    const given = allocated(setup, next, { pod, container, affinity, reusable });
-    next = given.ledger;
-    if (given.refusal !== undefined) return refused(given.refusal);
-    reusable = nextReusable(setup, next, { pod, container, reusable });
+    const step = containerAdmission(setup, next, { admission, container });
+    next = step.ledger;
+    if (step.refusal !== undefined) return { ledger: withoutPod(next, pod.uid), refusal: step.refusal };
+    admission = step.admission;
   }
   return { ledger: next, refusal: undefined };
+}
+
+/**
+ * Begins to admit a pod, whose containers follow one by one in {@link containerAdmission}.
+ *
+ * @param devices hints for the devices of the whole pod
+ */
+export function podAdmission(
+  setup: ExclusiveSetup,
+  ledger: Ledger,
+  pod: PodRequest,
+  devices: () => readonly ResourceHints[] = () => [],
+): PodAdmission | { readonly refusal: Refusal } {
+  const { topology } = setup;
+  const reusable: Reusable = { cpus: [], memory: {} };
+  if (topology?.scope !== 'pod') return { pod, merge: undefined, reusable };
+  const resources = [...devices(), ...podHints(setup, ledger, pod)];
+  const merge = merged(topology, resources, undefined);
+  return isAdmitted(topology, merge.affinity) ? { pod, merge, reusable } : { refusal: nowhere(merge) };
+}
+
+/** What a container gets, and the pod's admission afterwards. */
+export interface ContainerAdmission extends Admission {
+  readonly admission: PodAdmission;
+  /** The nodes for its devices, too. */
+  readonly affinity: Affinity;
+}
+
+/**
+ * Allocates the CPUs and the memory of the next container.
+ *
+ * @param step.devices hints for its devices
+ */
+export function containerAdmission(
+  setup: ExclusiveSetup,
+  ledger: Ledger,
+  step: {
+    readonly admission: PodAdmission;
+    readonly container: ContainerRequest;
+    readonly devices?: () => readonly ResourceHints[];
+  },
+): ContainerAdmission {
+  const { topology } = setup;
+  const { admission, container, devices = () => [] } = step;
+  const { pod, reusable } = admission;
+  const merge = admission.merge ?? containerMerge(setup, ledger, { pod, container, reusable }, devices);
+  const affinity = merge?.affinity ?? ANYWHERE;
+  if (topology !== undefined && merge !== undefined && !isAdmitted(topology, affinity)) {
+    return { ledger, refusal: nowhere(merge), admission, affinity };
+  }
+  const given = allocated(setup, ledger, { pod, container, affinity, reusable });
+  const refusal = given.refusal && { ...given.refusal, merge };
+  const next = nextReusable(setup, given.ledger, { pod, container, reusable });
+  return { ledger: given.ledger, refusal, admission: { ...admission, reusable: next }, affinity };
 }
 
 /** The ledger when a container of a pod is gone for good. */
@@ -93,27 +153,50 @@ interface Step {
   readonly reusable: Reusable;
 }
 
-function podHints({ machine, cpu, memory }: ExclusiveSetup, ledger: Ledger, pod: PodRequest): readonly Hints[] {
-  const cpuHints = cpu === undefined ? [] : [podCpuHints(cpu, ledger, pod)];
+function podHints({ machine, cpu, memory }: ExclusiveSetup, ledger: Ledger, pod: PodRequest): readonly ResourceHints[] {
+  const cpuHints = cpu === undefined ? [] : [{ resource: 'cpu', hints: podCpuHints(cpu, ledger, pod) }];
   return [...cpuHints, ...(memory === undefined ? [] : podMemoryHints(machine, ledger, pod))];
 }
 
-function containerAffinity(setup: ExclusiveSetup, ledger: Ledger, { pod, container, reusable }: Step): Affinity {
+function containerMerge(
+  setup: ExclusiveSetup,
+  ledger: Ledger,
+  { pod, container, reusable }: Step,
+  devices: () => readonly ResourceHints[],
+): Merge | undefined {
   const { machine, cpu, memory, topology } = setup;
-  if (topology === undefined) return ANYWHERE;
+  if (topology === undefined) return undefined;
   const { uid } = pod;
   const cpuHints =
-    cpu === undefined ? [] : [containerCpuHints(cpu, ledger, { uid, container, reusable: reusable.cpus })];
+    cpu === undefined
+      ? []
+      : [{ resource: 'cpu', hints: containerCpuHints(cpu, ledger, { uid, container, reusable: reusable.cpus }) }];
   const memoryHints =
     memory === undefined ? [] : containerMemoryHints(machine, ledger, { uid, container, reusable: reusable.memory });
-  return mergedAffinity(topology, [...cpuHints, ...memoryHints]);
+  return merged(topology, [...devices(), ...cpuHints, ...memoryHints], container.name);
+}
+
+function merged(topology: Merging, resources: readonly ResourceHints[], container: string | undefined): Merge {
+  const lists = resources.map(({ hints }) => hints);
+  return { container, resources, affinity: mergedAffinity(topology, lists) };
+}
+
+function nowhere(merge: Merge): Refusal {
+  const message = 'Resources cannot be allocated with Topology locality';
+  return { reason: 'TopologyAffinityError', message, by: 'topology', merge };
+}
+
+/** What became of a container's request, before it is said what the providers had said of it. */
+interface Allocation {
+  readonly ledger: Ledger;
+  readonly refusal: Omit<Refusal, 'merge'> | undefined;
 }
 
 function allocated(
   { cpu, memory }: ExclusiveSetup,
   ledger: Ledger,
   { pod, container, reusable, affinity }: Step & { readonly affinity: Affinity },
-): Admission {
+): Allocation {
   const withCpus =
     cpu === undefined
       ? ledger
@@ -135,7 +218,7 @@ function nextReusable({ machine }: ExclusiveSetup, ledger: Ledger, { pod, contai
   };
 }
 
-function refusalOf(found: CpuRefusal | NoMemory, by: Refusal['by']): Refusal {
+function refusalOf(found: CpuRefusal | NoMemory, by: Refusal['by']): Omit<Refusal, 'merge'> {
   if ('reason' in found && found.reason !== undefined) return { reason: found.reason, message: found.problem, by };
   const message = `Allocate failed due to ${found.problem}, which is unexpected`;
   return { reason: 'UnexpectedAdmissionError', message, by };

@@ -11,6 +11,18 @@ export {
   podRequest,
 } from './request.ts';
 export { type ExclusiveSettings, type ExclusiveSetup, emptyLedger, exclusiveSetup, ledgerProblem } from './setup.ts';
-export { admitted, withoutContainer, withoutEndedMemory, withoutPod } from './admit.ts';
+export {
+  type Merge,
+  type PodAdmission,
+  type Refusal,
+  admitted,
+  containerAdmission,
+  podAdmission,
+  withoutContainer,
+  withoutEndedMemory,
+  withoutPod,
+} from './admit.ts';
+export type { ResourceHints } from './topology/hint.ts';
+export { nodesOf } from './topology/nodes.ts';
 export { cpuCheckpoint, parseCpuCheckpoint } from './checkpoint/cpu.ts';
 export { memoryCheckpoint, parseMemoryCheckpoint } from './checkpoint/memory.ts';

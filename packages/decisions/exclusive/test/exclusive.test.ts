@@ -7,6 +7,7 @@ import {
   type Ledger,
   admitted,
   allCpus,
+  containerAdmission,
   cpuSet,
   cpuSetText,
   describedMachine,
@@ -16,6 +17,7 @@ import {
   ledgerProblem,
   machineDescription,
   parseCpuSet,
+  podAdmission,
   podRequest,
   withoutContainer,
   withoutPod,
@@ -75,6 +77,28 @@ describe('a container gets', () => {
     expect(given(name, cpus, { cpuManagerPolicyOptions })).toBe(expected);
   });
 });
+
+test.each(['container', 'pod'])(
+  'hints for devices are merged with those of CPUs and memory, by %s',
+  (topologyManagerScope) => {
+    const setup = setupOn('two-sockets-smt', { topologyManagerPolicy: 'restricted', topologyManagerScope });
+    const admission = (cpus: number, masks: readonly number[]) => {
+      const hints = masks.map((mask) => ({ mask, preferred: mask !== 0b11 }));
+      const devices = () => [{ resource: 'example.com/gpu', hints }];
+      const [request, ledger] = [pod('p', cpus), emptyLedger(setup)];
+      const begun = podAdmission(setup, ledger, request, devices);
+      if ('refusal' in begun) return begun.refusal.reason;
+      const [container] = request.containers;
+      if (container === undefined) throw new Error('no container');
+      const step = containerAdmission(setup, ledger, { admission: begun, container, devices });
+      return step.refusal?.reason ?? cpuSetText(step.ledger.cpus['p']?.['c'] ?? []);
+    };
+    expect(admission(2, [0b01, 0b10, 0b11])).toBe('1,21');
+    expect(admission(2, [0b10, 0b11])).toBe('10,30');
+    expect(admission(2, [])).toBe('TopologyAffinityError');
+    expect(admission(20, [0b01, 0b11])).toBe('TopologyAffinityError');
+  },
+);
 
 test('a pod that no single NUMA node has room for is refused where one is demanded', () => {
   const changed = { topologyManagerPolicy: 'single-numa-node' };

@@ -1,6 +1,7 @@
 import type { Bus, Cause, CommandContext } from '@kubus/bus';
 import { type ContainerDevices, type PodRef, allocateDevices } from '@kubus/contracts';
 import {
+  type AlignedRequest,
   type ContainerRequest,
   type KnownDevice,
   type Topology,
@@ -8,14 +9,16 @@ import {
   alignment,
   chosenDevices,
   deviceChoice,
+  deviceHints,
   mergedDevices,
   nextReusable,
   podCounts,
 } from '@kubus/device-manager';
-import type { PodRequest } from '@kubus/exclusive';
+import type { PodRequest, ResourceHints } from '@kubus/exclusive';
 import { Lanes } from '@kubus/flow';
 import { KubusError, type Logger, toError } from '@kubus/ports';
 import type { ExclusiveThings } from '../exclusive/exclusive-things.ts';
+import type { ExclusiveTurn } from '../exclusive/exclusive-turn.ts';
 import type { DeviceAllocations, DevicesOfContainer } from './device-allocations.ts';
 import { type DeviceResources, type ReadyResource, topologyOf } from './device-resources.ts';
 
@@ -35,6 +38,15 @@ type AllocatedResource = DevicesOfContainer['resources'][number];
 
 /** By resource: IDs of devices that later containers of the pod may reuse. */
 type Reusable = Map<string, readonly string[]>;
+
+/** The devices of resources, and how many of them are requested. */
+type ReadyDevices = readonly (Pick<ReadyResource, 'devices'> & { readonly resource: string; readonly count: number })[];
+
+/** Devices that the container, or the pod, has, and those that it may reuse. */
+interface DevicesBefore {
+  readonly had: readonly AllocatedResource[];
+  readonly reusable: Reusable;
+}
 
 export interface DeviceManagerOptions {
   readonly bus: Bus;
@@ -85,7 +97,6 @@ export class DeviceManager {
     command.begin();
     const { starting } = request;
     try {
-      await this.#giveExclusive(key, request, command.cause);
       const given = await this.#allocate(key, request, command.cause);
       this.sweep(key);
       const containers = given.filter(({ name }) => starting === undefined || name === starting);
@@ -96,12 +107,6 @@ export class DeviceManager {
         ? refusal(error)
         : new KubusError('CreateContainerConfigError', toError(error).message);
     }
-  }
-
-  async #giveExclusive(uid: string, { exclusive, starting }: AllocationRequest, cause: Cause): Promise<void> {
-    if (exclusive === undefined) return;
-    const containers = exclusive.map((one) => ({ ...one, memory: one.memory }));
-    await this.#options.exclusive?.admit({ uid, containers }, starting, cause);
   }
 
   #answer(
@@ -118,35 +123,50 @@ export class DeviceManager {
     return Object.fromEntries(all);
   }
 
-  /** Allocates all missing devices of the pod's containers, or none. Containers keep those that they have. */
-  async #allocate(
-    uid: string,
-    { ref, requests }: AllocationRequest,
-    cause: Cause,
-  ): Promise<readonly DevicesOfContainer[]> {
+  /** Allocates all that the pod's containers miss, or nothing. Containers keep what they have. */
+  async #allocate(uid: string, request: AllocationRequest, cause: Cause): Promise<readonly DevicesOfContainer[]> {
     const { allocations } = this.#options;
+    const { ref, requests } = request;
     const before = allocations.get(uid)?.containers ?? [];
+    const turn = await this.#turn(uid, request, cause);
     const reusable: Reusable = new Map();
     const containers: DevicesOfContainer[] = [];
     let isNew = false;
     try {
-      const ofPod = await this.#podAffinity(requests, before);
-      for (const request of requests) {
-        const had = before.find(({ name }) => name === request.name)?.resources ?? [];
-        const resources = await this.#container(uid, { request, had, reusable, ofPod });
+      const ofPod = turn === undefined ? await this.#podAffinity(requests, before) : undefined;
+      for (const one of requests) {
+        const had = before.find(({ name }) => name === one.name)?.resources ?? [];
+        const resources = await this.#container(uid, { request: one, had, reusable, ofPod, turn });
         isNew ||= resources.length > had.length;
-        if (resources.length > 0) containers.push({ name: request.name, resources });
+        if (resources.length > 0) containers.push({ name: one.name, resources });
         for (const { resource, devices } of resources) {
           const ids = devices.map(({ id }) => id);
-          reusable.set(resource, nextReusable(reusable.get(resource) ?? [], request, ids));
+          reusable.set(resource, nextReusable(reusable.get(resource) ?? [], one, ids));
         }
       }
+      await turn?.finish();
       if (isNew) await allocations.give(uid, { ref, containers }, [cause]);
     } catch (error) {
       allocations.drop(uid);
+      await turn?.undo();
       throw error;
     }
     return containers;
+  }
+
+  /** Undefined: the pod wants no CPUs or memory for itself, or the node gives none. */
+  async #turn(
+    uid: string,
+    { requests, exclusive, starting }: AllocationRequest,
+    cause: Cause,
+  ): Promise<ExclusiveTurn | undefined> {
+    if (exclusive === undefined || this.#options.exclusive === undefined) return undefined;
+    const containers = exclusive.map((one) => ({ ...one, memory: one.memory }));
+    const counts = podCounts(requests);
+    const known = await this.#readyDevices(this.#known(counts));
+    const had = this.#options.allocations.get(uid)?.containers.flatMap(({ resources }) => resources) ?? [];
+    const devices = () => this.#hints(known, { had, reusable: new Map() });
+    return this.#options.exclusive.begin({ pod: { uid, containers }, starting, cause, devices });
   }
 
   async #container(
@@ -156,6 +176,7 @@ export class DeviceManager {
       readonly had: readonly AllocatedResource[];
       readonly reusable: Reusable;
       readonly ofPod: readonly number[] | undefined;
+      readonly turn: ExclusiveTurn | undefined;
     },
   ): Promise<AllocatedResource[]> {
     const { request, had, reusable } = asked;
@@ -167,8 +188,7 @@ export class DeviceManager {
       throw new KubusError('changed', `${what} from ${devices.length} to ${wanted}`);
     }
     const missing = known.filter(([resource]) => had.every((one) => one.resource !== resource));
-    const isOfPod = this.#options.topologyScope === 'pod';
-    const affinity = isOfPod ? asked.ofPod : await this.#affinity(missing, reusable);
+    const affinity = await this.#containerAffinity({ ...asked, known, missing });
     const resources = [...had];
     for (const [resource, count] of missing) {
       resources.push(await this.#resource(uid, { resource, count, affinity, reusable: reusable.get(resource) ?? [] }));
@@ -191,21 +211,75 @@ export class DeviceManager {
     return Object.entries(counts).filter(([resource]) => this.#options.resources.isKnown(resource));
   }
 
+  /** NUMA nodes from which a container's missing devices come; undefined: from anywhere. */
+  async #containerAffinity(asked: {
+    readonly request: ContainerRequest;
+    readonly had: readonly AllocatedResource[];
+    readonly reusable: Reusable;
+    readonly ofPod: readonly number[] | undefined;
+    readonly turn: ExclusiveTurn | undefined;
+    readonly known: readonly [string, number][];
+    readonly missing: readonly [string, number][];
+  }): Promise<readonly number[] | undefined> {
+    const { request, had, reusable, turn, missing } = asked;
+    if (turn === undefined) {
+      return this.#options.topologyScope === 'pod' ? asked.ofPod : this.#affinity(missing, reusable);
+    }
+    const known = await this.#readyDevices(asked.known);
+    try {
+      return await turn.upTo(request.name, () => this.#hints(known, { had, reusable }));
+    } catch (error) {
+      // The reference asks for devices before it takes CPUs and memory.
+      const isTopology = error instanceof KubusError && error.code === 'TopologyAffinityError';
+      if (!isTopology) for (const [resource, count] of missing) this.#check(resource, count, known, reusable);
+      throw error;
+    }
+  }
+
+  /** Throws when the devices cannot be allocated. */
+  #check(resource: string, count: number, known: ReadyDevices, reusable: Reusable): void {
+    const { devices } = known.find((one) => one.resource === resource) ?? {};
+    const inUse = this.#options.allocations.inUse(resource);
+    const asked = { resource, count, devices, inUse, reusable: reusable.get(resource) ?? [] };
+    const choice = deviceChoice(asked);
+    if ('problem' in choice) throw new KubusError('no-devices', choice.problem);
+  }
+
   /** NUMA nodes from which all of these resources come; undefined: from anywhere. */
   async #affinity(missing: readonly [string, number][], reusable: Reusable): Promise<readonly number[] | undefined> {
-    const { allocations, resources, topology } = this.#options;
+    const { topology } = this.#options;
     if (topology.policy === 'none') return undefined;
-    const requests = [];
-    for (const [resource, count] of missing) {
-      const { devices: all = [] } = await resources.ready(resource);
-      const inUse = allocations.inUse(resource);
-      const healthy = all.filter((device) => device.healthy);
-      const available = new Set(healthy.map(({ id }) => id).filter((id) => !inUse.has(id)));
-      requests.push({ count, all, available, reusable: reusable.get(resource) ?? [] });
-    }
-    const { admitted, affinity } = alignment(topology, requests);
+    const known = await this.#readyDevices(missing);
+    const { admitted, affinity } = alignment(topology, this.#aligned(known, { had: [], reusable }));
     if (admitted) return affinity;
     throw new KubusError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
+  }
+
+  /** The devices of these resources, as soon as it is known whether their plugins are connected. */
+  async #readyDevices(counts: readonly [string, number][]): Promise<ReadyDevices> {
+    const found: ReadyDevices[number][] = [];
+    for (const [resource, count] of counts) {
+      const { devices } = await this.#options.resources.ready(resource);
+      found.push({ resource, count, devices });
+    }
+    return found;
+  }
+
+  #hints(known: ReadyDevices, of: DevicesBefore): readonly ResourceHints[] {
+    const all = deviceHints(this.#options.topology.nodes, this.#aligned(known, of));
+    return known.map(({ resource }, at) => ({ resource, hints: all[at] }));
+  }
+
+  /** What may be allocated now; what a container has already is all that it may have. */
+  #aligned(known: ReadyDevices, { had, reusable }: DevicesBefore): AlignedRequest[] {
+    return known.map(({ resource, count, devices: all = [] }) => {
+      const given = had.filter((one) => one.resource === resource).flatMap(({ devices }) => devices);
+      const ids = new Set(given.map(({ id }) => id));
+      if (ids.size > 0) return { count, all, available: ids.size === count ? ids : new Set(), reusable: [] };
+      const inUse = this.#options.allocations.inUse(resource);
+      const free = all.filter(({ id, healthy }) => healthy && !inUse.has(id));
+      return { count, all, available: new Set(free.map(({ id }) => id)), reusable: reusable.get(resource) ?? [] };
+    });
   }
 
   async #resource(

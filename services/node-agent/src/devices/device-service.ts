@@ -53,7 +53,7 @@ export class DeviceService {
     const ended = new EndedPods(bus);
     const manager = new DeviceManager({
       ...{ bus, logger, resources, allocations, exclusive },
-      topology: machineTopology(config.devices),
+      topology: machineTopology(config.devices, join(sys, 'devices/system/node')),
       topologyScope: config.devices.topologyScope,
       isEnded: (uid) => ended.has(uid),
       timed: async (resource, call) => {

@@ -4,22 +4,21 @@ import {
   type ExclusiveSetup,
   type Ledger,
   type PodRequest,
-  admitted,
   cpuSet,
   cpuSetText,
   emptyLedger,
   exclusiveSetup,
   ledgerProblem,
-  withoutEndedMemory,
   withoutPod,
 } from '@kubus/exclusive';
 import { ExclusiveState, ExclusiveStateError } from '@kubus/exclusive-state';
 import { Lanes } from '@kubus/flow';
 import { readMachine } from '@kubus/machine-topology';
-import { KubusError, type Logger, toError } from '@kubus/ports';
+import { type Logger, toError } from '@kubus/ports';
 import { ConfigError, type NodeConfig } from '@kubus/service-kit';
 import { ExclusiveMetrics } from './exclusive-metrics.ts';
 import { exclusiveSettings } from './exclusive-settings.ts';
+import { type ChangeLedger, type DeviceHints, ExclusiveTurn } from './exclusive-turn.ts';
 
 /** All changes of the ledger are in one lane. */
 const LEDGER = 'ledger';
@@ -101,21 +100,25 @@ export class ExclusiveThings {
   }
 
   /**
-   * Gives the pod's containers what they request, or leaves them what they have. `starting`: this one is about to be created.
+   * Begins to give the pod’s containers what they request, or to leave them what they have.
    *
+   * @param asked.starting this container is about to be created
+   * @param asked.devices hints for the devices of the whole pod
    * @throws KubusError with the reason and the message of the reference's refusal
    */
-  admit(pod: PodRequest, starting: string | undefined, cause: Cause): Promise<void> {
-    return this.#lanes.run(LEDGER, async () => {
-      // The memory of init containers that have ended may have been given to other pods.
-      const isComplete = starting !== undefined && this.#hasAll(pod, starting);
-      const { ledger, refusal } = isComplete
-        ? { ledger: this.#ledger, refusal: undefined }
-        : admitted(this.#setup, this.#ledger, pod);
-      if (starting === undefined) this.metrics.asked(pod, refusal);
-      if (refusal !== undefined) throw new KubusError(refusal.reason, refusal.message);
-      await this.#change(starting === undefined ? ledger : withoutEndedMemory(ledger, pod, starting), [cause]);
-    });
+  async begin(asked: {
+    readonly pod: PodRequest;
+    readonly starting: string | undefined;
+    readonly cause: Cause;
+    readonly devices: DeviceHints;
+  }): Promise<ExclusiveTurn> {
+    const { pod, starting, cause } = asked;
+    // The memory of init containers that have ended may have been given to other pods.
+    const lacking = starting !== undefined && this.#hasAll(pod, starting) ? [] : pod.containers;
+    const change = this.#changeBy(cause);
+    const turn = new ExclusiveTurn({ asked, lacking, setup: this.#setup, metrics: this.metrics, change });
+    await turn.begin();
+    return turn;
   }
 
   /** What a container has for itself. */
@@ -144,6 +147,11 @@ export class ExclusiveThings {
     const { cpus, mems } = this.of(uid, name) ?? {};
     const lacksCpus = cpu !== undefined && wanted !== undefined && wanted.cpus > 0 && cpus === undefined;
     return !lacksCpus && (memory === undefined || wanted?.memory === undefined || mems !== undefined);
+  }
+
+  /** Runs one change after the other; each sees the ledger that the one before has left. */
+  #changeBy(cause: Cause): ChangeLedger {
+    return (of) => this.#lanes.run(LEDGER, async () => this.#change(of(this.#ledger), [cause]));
   }
 
   async #change(next: Ledger, causes: readonly Cause[]): Promise<void> {

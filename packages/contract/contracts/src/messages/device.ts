@@ -86,6 +86,31 @@ export const containerDevicesSchema = z.object({
 });
 export type ContainerDevices = z.infer<typeof containerDevicesSchema>;
 
+/**
+ * How the hints for a container or a pod were merged that the topology manager refused: in the context `merge` of the failed
+ * {@link allocateDevices}, as JSON.
+ */
+export const mergedHintsSchema = z.object({
+  policy: z.string(),
+  /** Missing: of the pod as a whole. */
+  container: z.string().optional(),
+  resources: z.array(
+    z.object({
+      /** `cpu`, `memory`, `hugepages-2Mi` or a resource of devices. */
+      resource: z.string(),
+      /** Sets of NUMA nodes that have it; none: it cannot be had. Missing: it may come from any node. */
+      hints: z.array(z.object({ nodes: z.string(), preferred: z.boolean() })).optional(),
+      /** How many more hints there are. */
+      leftOut: z.int().positive().optional(),
+    }),
+  ),
+  /** The NUMA nodes that suit best; missing: any. */
+  nodes: z.string().optional(),
+  /** Each resource comes from these nodes, and could not come from fewer. */
+  preferred: z.boolean(),
+});
+export type MergedHints = z.infer<typeof mergedHintsSchema>;
+
 export const allocateDevices = command({
   area: 'device',
   name: 'allocate',

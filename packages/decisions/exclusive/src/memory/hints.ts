@@ -2,7 +2,7 @@ import { isSame } from '../cpu-set.ts';
 import { type Block, type Ledger, entryOf } from '../ledger.ts';
 import type { Machine } from '../machine.ts';
 import { type ContainerRequest, type PodRequest, podMemory } from '../request.ts';
-import { type Hint, type Hints, type NodeMask, nodeCount, nodeSets } from '../topology/hint.ts';
+import { type Hint, type NodeMask, type ResourceHints, nodeCount, nodeSets } from '../topology/hint.ts';
 import { maskOf, nodesOf } from '../topology/nodes.ts';
 import { type ReusableMemory, reusableOn } from './reusable.ts';
 
@@ -15,7 +15,7 @@ export function containerMemoryHints(
     container,
     reusable,
   }: { readonly uid: string; readonly container: ContainerRequest; readonly reusable: ReusableMemory },
-): readonly Hints[] {
+): readonly ResourceHints[] {
   const { memory: requested, name } = container;
   if (requested === undefined) return [];
   const given = entryOf(ledger.memory, uid, name);
@@ -24,7 +24,7 @@ export function containerMemoryHints(
 }
 
 /** For the memory of a pod as a whole. */
-export function podMemoryHints(machine: Machine, ledger: Ledger, pod: PodRequest): readonly Hints[] {
+export function podMemoryHints(machine: Machine, ledger: Ledger, pod: PodRequest): readonly ResourceHints[] {
   const requested = podMemory(pod);
   if (requested === undefined || Object.keys(requested).length === 0) return [];
   for (const { name } of pod.containers) {
@@ -83,13 +83,16 @@ function hintsAgain(
   machine: Machine,
   blocks: readonly Block[],
   requested: Readonly<Record<string, number>>,
-): readonly Hints[] {
+): readonly ResourceHints[] {
   const isRequested = ({ type, size }: Block) => requested[type] === size;
   if (blocks.length !== Object.keys(requested).length || !blocks.every(isRequested)) return [];
-  return blocks.map(({ numaAffinity }) => [{ mask: maskOf(machine, numaAffinity), preferred: true }]);
+  return blocks.map(({ type, numaAffinity }) => ({
+    resource: type,
+    hints: [{ mask: maskOf(machine, numaAffinity), preferred: true }],
+  }));
 }
 
 /** Memory that no set of nodes has gives no hint: the allocation then refuses it. */
-function forEach(requested: Readonly<Record<string, number>>, hints: readonly Hint[]): readonly Hints[] {
-  return hints.length === 0 ? [] : Object.keys(requested).map(() => hints);
+function forEach(requested: Readonly<Record<string, number>>, hints: readonly Hint[]): readonly ResourceHints[] {
+  return hints.length === 0 ? [] : Object.keys(requested).map((resource) => ({ resource, hints }));
 }

@@ -11,6 +11,12 @@ export interface Hint {
 /** The hints for one resource. Undefined: it can come from any node. Empty: it cannot be provided. */
 export type Hints = readonly Hint[] | undefined;
 
+/** The hints for a resource by its name (`cpu`, `memory`, `hugepages-2Mi`, `example.com/gpu`). */
+export interface ResourceHints {
+  readonly resource: string;
+  readonly hints: Hints;
+}
+
 /** The result for all resources together. */
 export interface Affinity {
   /** Undefined: any node. */
