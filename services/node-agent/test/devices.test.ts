@@ -206,6 +206,11 @@ describe('allocation', () => {
       { id: 'b', numaNodes: [9] },
     ];
     await plug(['a', 'b'], { devices });
+    const why = await ask('zero', [counted('main', 2)]).catch((thrown: unknown) => thrown);
+    expect(JSON.parse(String((why as CommandFailed).context['merge']))).toEqual({
+      ...{ policy: 'single-numa-node', preferred: false, ...(scope === 'container' && { container: 'main' }) },
+      resources: [{ resource: RESOURCE, hints: [] }],
+    });
     expect(await refusal('one', [counted('main', 2)])).toEqual({
       code: 'TopologyAffinityError',
       message: 'Resources cannot be allocated with Topology locality',

@@ -10,6 +10,7 @@ export { type WhyInput, explain } from './explain/explain.ts';
 export type { Explanation } from './explain/explanation.ts';
 export { pressureDocument, rankingDocument } from './explain/pressure-document.ts';
 export { recordedPod } from './explain/recorded-pod.ts';
+export { type TopologyRefusal, topologyRefusalIn } from './explain/topology-refusal.ts';
 export { type PodPaths, latencyOf } from './latency.ts';
 export { otlpOf } from './otlp.ts';
 export { type PodLife, nextLife } from './pod-life.ts';

@@ -19,6 +19,7 @@ import { Lanes } from '@kubus/flow';
 import { KubusError, type Logger, toError } from '@kubus/ports';
 import type { ExclusiveThings } from '../exclusive/exclusive-things.ts';
 import type { ExclusiveTurn } from '../exclusive/exclusive-turn.ts';
+import { shownMerge } from '../exclusive/shown-merge.ts';
 import type { DeviceAllocations, DevicesOfContainer } from './device-allocations.ts';
 import { type DeviceResources, type ReadyResource, topologyOf } from './device-resources.ts';
 
@@ -204,7 +205,7 @@ export class DeviceManager {
     if (this.#options.topologyScope !== 'pod') return undefined;
     const given = new Set(before.flatMap(({ resources }) => resources.map(({ resource }) => resource)));
     const missing = this.#known(podCounts(requests)).filter(([resource]) => !given.has(resource));
-    return this.#affinity(missing, new Map());
+    return this.#affinity(missing, new Map(), undefined);
   }
 
   #known(counts: Readonly<Record<string, number>>): [string, number][] {
@@ -223,7 +224,7 @@ export class DeviceManager {
   }): Promise<readonly number[] | undefined> {
     const { request, had, reusable, turn, missing } = asked;
     if (turn === undefined) {
-      return this.#options.topologyScope === 'pod' ? asked.ofPod : this.#affinity(missing, reusable);
+      return this.#options.topologyScope === 'pod' ? asked.ofPod : this.#affinity(missing, reusable, request.name);
     }
     const known = await this.#readyDevices(asked.known);
     try {
@@ -245,14 +246,26 @@ export class DeviceManager {
     if ('problem' in choice) throw new KubusError('no-devices', choice.problem);
   }
 
-  /** NUMA nodes from which all of these resources come; undefined: from anywhere. */
-  async #affinity(missing: readonly [string, number][], reusable: Reusable): Promise<readonly number[] | undefined> {
+  /**
+   * NUMA nodes from which all of these resources come; undefined: from anywhere.
+   *
+   * @param container that asks for them; undefined: the pod as a whole
+   */
+  async #affinity(
+    missing: readonly [string, number][],
+    reusable: Reusable,
+    container: string | undefined,
+  ): Promise<readonly number[] | undefined> {
     const { topology } = this.#options;
     if (topology.policy === 'none') return undefined;
     const known = await this.#readyDevices(missing);
-    const { admitted, affinity } = alignment(topology, this.#aligned(known, { had: [], reusable }));
+    const of = { had: [], reusable };
+    const { admitted, affinity } = alignment(topology, this.#aligned(known, of));
     if (admitted) return affinity;
-    throw new KubusError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
+    const merge = { container, resources: this.#hints(known, of), affinity: { mask: undefined, preferred: false } };
+    throw new KubusError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality', {
+      context: { by: 'topology', merge: JSON.stringify(shownMerge(topology.policy, topology.nodes, merge)) },
+    });
   }
 
   /** The devices of these resources, as soon as it is known whether their plugins are connected. */

@@ -126,8 +126,9 @@ export class ExclusiveTurn {
     const { asked, metrics, setup } = this.#options;
     if (asked.starting === undefined) metrics.asked(asked.pod, refusal);
     const { reason, message, by, merge } = refusal;
-    const context = { by, ...(merge !== undefined && { merge: JSON.stringify(shownMerge(setup, merge)) }) };
-    return new KubusError(reason, message, { context });
+    const numbers = setup.machine.nodes.map(({ id }) => id);
+    const shown = merge && JSON.stringify(shownMerge(setup.topology?.policy ?? 'none', numbers, merge));
+    return new KubusError(reason, message, { context: { by, merge: shown } });
   }
 }
 

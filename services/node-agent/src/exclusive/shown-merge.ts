@@ -1,15 +1,19 @@
 import type { MergedHints } from '@kubus/contracts';
-import { type ExclusiveSetup, type Merge, cpuSetText, nodesOf } from '@kubus/exclusive';
+import { type Merge, cpuSetText } from '@kubus/exclusive';
 
 /** Most hints for a resource in a message; many nodes have many sets of them. */
 const MOST_HINTS = 16;
 
-/** What the providers said, as it is published with a refusal. */
-export function shownMerge({ machine, topology }: ExclusiveSetup, merge: Merge): MergedHints {
+/**
+ * What the providers said, as it is published with a refusal.
+ *
+ * @param numbers of the machine's NUMA nodes, in the order of the masks
+ */
+export function shownMerge(policy: string, numbers: readonly number[], merge: Merge): MergedHints {
   const { container, resources, affinity } = merge;
-  const nodes = (mask: number) => cpuSetText(nodesOf(machine, mask));
+  const nodes = (mask: number) => cpuSetText(numbers.filter((_, at) => (mask & (1 << at)) !== 0));
   return {
-    policy: topology?.policy ?? 'none',
+    policy,
     ...(container !== undefined && { container }),
     resources: resources.map(({ resource, hints }) => {
       const shown = hints?.slice(0, MOST_HINTS).map(({ mask, preferred }) => ({ nodes: nodes(mask), preferred }));

@@ -2,7 +2,9 @@ import { parseQuantity, quantityUnits } from '@kubus/contracts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
+import type { PodRecord } from '../pods/pod-record.ts';
 import type { Trial } from '../topology/trial.ts';
+import { UserError } from '../user-error.ts';
 
 type Format = 'json' | 'yaml';
 
@@ -17,10 +19,16 @@ interface TryOptions {
   readonly output?: Format;
 }
 
+interface WhyOptions {
+  readonly namespace: string;
+  readonly recording?: string;
+  readonly output?: Format;
+}
+
 export function addTopology(program: Command): void {
   const topology = program
     .command('topology')
-    .description('what a kubelet would allocate on a machine: CPUs and NUMA nodes');
+    .description('CPUs and NUMA nodes: what a kubelet would allocate on a machine, and why the node refused a pod');
   topology
     .command('machine')
     .description('describe this machine, for "kubus topology try --machine"')
@@ -65,6 +73,38 @@ export function addTopology(program: Command): void {
       else printKubusDocument('AllocationTrial', trial, options.output);
       if (!trial.admitted) process.exitCode = 1;
     });
+  topology
+    .command('why')
+    .argument('<pod>', 'name or UID of the pod, also of one that is removed')
+    .description(
+      'explain why a pod got no devices, CPUs or memory: the hints of each provider, and how they were merged',
+    )
+    .option('-n, --namespace <namespace>', 'namespace of the pod', 'default')
+    .option('--recording <file>', 'read an exported recording instead of the node')
+    .addOption(outputOption())
+    .action(async (name: string, options: WhyOptions, command: Command) => {
+      const { uid, messages } = await recordOf(name, options, command);
+      const { topologyRefusalIn } = await import('@kubus/causality');
+      const refusal = topologyRefusalIn(messages);
+      if (refusal === undefined) throw new UserError(`pod ${name} was not refused devices, CPUs or memory`);
+      if (options.output !== undefined) {
+        printKubusDocument('AllocationRefusal', { uid, ...refusal }, options.output);
+        return;
+      }
+      const { refusalText } = await import('../topology/refusal-text.ts');
+      print(refusalText(refusal));
+    });
+}
+
+async function recordOf(name: string, { namespace, recording }: WhyOptions, command: Command): Promise<PodRecord> {
+  const { readPodRecord, readRecordedPod } = await import('../pods/pod-record.ts');
+  if (recording !== undefined) {
+    const { withRecording } = await import('../pods/recording-file.ts');
+    return withRecording(recording, (reader) => readRecordedPod(reader, name, namespace));
+  }
+  const { connectNode } = await import('../node/node-link.ts');
+  const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
+  return readPodRecord(link, name, namespace);
 }
 
 function trialText({ admitted, reason, message, cpus, cpuNodes, memoryNodes, reserved, shared }: Trial): string {

@@ -50,6 +50,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'record import': ['kubus record import monday.kubus'],
   observatory: ['kubus observatory'],
   'topology machine': ['kubus topology machine', 'kubus topology machine -o json'],
+  'topology why': ['kubus topology why web', 'kubus topology why web --recording monday.kubus'],
   'topology try': [
     'kubus topology try --cpus 4 --memory 1Gi --numa-policy single-numa-node',
     'kubus topology try --cpus 16 --machine machine.json --cpu-option full-pcpus-only --cpu-option align-by-socket',

@@ -162,6 +162,17 @@ export const documents = {
       shared: 'CPUs for all other containers, with the reserved ones',
     },
   },
+  AllocationRefusal: {
+    commands: ['topology why'],
+    fields: {
+      uid: 'of the pod',
+      reason: 'of its refusal, as in status.reason',
+      message: 'of its refusal, as in status.message',
+      by: 'the manager that refused: topology, cpu or memory; missing: a device plugin',
+      merge:
+        'with a topology policy: policy, container (missing: the pod), resources: resource, hints (missing: any): nodes, preferred; nodes: that suit best, preferred',
+    },
+  },
   ImageList: { commands: ['image ls'], fields: { items: 'id, names, digests, sizeBytes' } },
   ImageDescription: {
     commands: ['image inspect'],
