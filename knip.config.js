@@ -6,6 +6,7 @@ import { programs } from './scripts/programs.mjs';
 const programsOf = {
   ...programs,
   e2e: ['src/replay-alone.ts'],
+  'examples/dra': ['driver.ts'],
   'packages/adapters/cni': ['scripts/*.mjs'],
   'packages/adapters/cri': ['scripts/*.mjs'],
   'packages/adapters/kube-server': ['test/store-writer.ts'],

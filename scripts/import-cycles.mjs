@@ -9,9 +9,12 @@ import { build } from 'esbuild';
  * @throws {Error} when an import cannot be resolved; the message names it
  */
 export async function importCycles(root) {
-  const files = globSync('{proto,e2e,bench,charts/render,packages/*/*,services/*}/{src,test}/**/*.{ts,tsx}', {
-    cwd: root,
-  });
+  const files = globSync(
+    '{proto,e2e,bench,charts/render,examples/dra,packages/*/*,services/*}/{src,test}/**/*.{ts,tsx}',
+    {
+      cwd: root,
+    },
+  );
   const { metafile } = await build({
     absWorkingDir: root,
     stdin: {

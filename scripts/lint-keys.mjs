@@ -15,7 +15,7 @@ import { parseSync } from 'oxc-parser';
 export function lintKeys(root) {
   const common = digest(
     ...globSync(['pnpm-lock.yaml', 'oxlint.config.ts', 'scripts/lint*.mjs', 'scripts/*.d.ts'], { cwd: root }),
-    ...globSync('{proto,e2e,bench,charts/render,packages/*/*,services/*}/package.json', { cwd: root }),
+    ...globSync('{proto,e2e,bench,charts/render,examples/dra,packages/*/*,services/*}/package.json', { cwd: root }),
     ...globSync('{.,proto,packages/*,packages/*/*,packages/*/*/test}/tsconfig*.json', { cwd: root }),
   );
   const exported = exportsOf(root);

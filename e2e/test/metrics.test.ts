@@ -45,7 +45,6 @@ const LEFT_OUT: readonly (readonly [names: RegExp, why: string])[] = [
   [/^kubelet_graceful_shutdown_/, 'the node does not delay the machine’s shutdown'],
   [/^kubelet_(cpu|memory|topology)_manager_/, 'the node allocates no exclusive CPUs or memory'],
   [/^kubelet_pod_watch_events_dropped_total$/, 'the node does not serve the pods API'],
-  [/^dra_/, 'the node does not support dynamic resource claims'],
   [/^kubernetes_feature_enabled$/, 'feature gates are set before the node starts, see kubus kubelet --help'],
   [
     /^(force_cleaned_failed_volume_operation|reconstruct_volume_operations)/,

@@ -209,6 +209,8 @@ const asked: readonly [rule: string, why: string][] = [
   ['node.k8s.io/runtimeclasses list watch', 'object-cache/src/runtime-classes.ts'],
   ['storage.k8s.io/csidrivers list watch', 'object-cache/src/storage.ts'],
   ['storage.k8s.io/volumeattachments get', 'object-cache/src/attachments.ts'],
+  ['resource.k8s.io/resourceclaims get', 'node-agent/src/claims/claim-manager.ts'],
+  ['resource.k8s.io/resourceslices deletecollection', 'node-agent/src/claims/slice-wiper.ts'],
   ['certificates.k8s.io/clustertrustbundles list watch', 'object-cache/src/trust-bundles.ts'],
   ['authentication.k8s.io/tokenreviews create', 'node-api/src/auth/authentication.ts'],
   ['authorization.k8s.io/subjectaccessreviews create', 'node-api/src/auth/authorization.ts'],

@@ -14,6 +14,7 @@ import {
   version,
 } from '@kubus/service-kit';
 import { uptime } from 'node:os';
+import { ClaimService } from './claims/claim-service.ts';
 import { DeviceService } from './devices/device-service.ts';
 import { AddressFinder } from './node/machine.ts';
 import { NodeAgent, type NodeAgentOptions } from './node/node-agent.ts';
@@ -37,12 +38,14 @@ export const nodeAgent: ServiceDefinition = {
     const { apiServer } = context.config;
     let member: Member | undefined;
     const devices = await DeviceService.start(context, () => member?.changed());
+    const client = apiServer && new KubeLink({ ...context.config, apiServer }, 'node-agent', context);
+    const claims = await ClaimService.start(context, { client, ended: devices.ended });
     const shutdown = startShutdown(context, () => member?.changed());
     const pressure = await startPressure(context, () => member?.changed());
     const kills = watchKills(context);
-    if (apiServer === undefined) standAlone(context);
+    if (apiServer === undefined || client === undefined) standAlone(context);
     else {
-      member = startMember(context, apiServer, devices, {
+      member = startMember(context, { apiServer, client }, devices, {
         problem: () => shutdown?.problem,
         pressure: () => pressure.watch.pressure,
       });
@@ -52,7 +55,8 @@ export const nodeAgent: ServiceDefinition = {
         shutdown?.stop();
         pressure.stop();
         kills.stop();
-        await Promise.all([devices.stop(), member?.stop()]);
+        await Promise.all([devices.stop(), claims.stop(), member?.stop()]);
+        await client?.close();
       },
     };
   },
@@ -156,7 +160,7 @@ function watchKills({ config, bus, clock, logger }: ServiceContext): OomWatch {
 /** The part of a node in a cluster: its object, and its credentials. */
 function startMember(
   { config, bus, clock, ids, logger, health, metrics }: ServiceContext,
-  apiServer: NonNullable<NodeConfig['apiServer']>,
+  { apiServer, client }: { readonly apiServer: NonNullable<NodeConfig['apiServer']>; readonly client: KubeLink },
   devices: DeviceService,
   conditions: Pick<NodeAgentOptions, 'problem' | 'pressure'>,
 ): Member {
@@ -180,7 +184,6 @@ function startMember(
   const certificates = new ClientCertificates({ node: name, apiServer, clock, logger, random: () => ids.fraction() });
   health.ready('credentials', () => certificates.fault);
   certificates.start();
-  const client = new KubeLink({ ...config, apiServer }, 'node-agent', { clock, logger, metrics });
   const startup = new NodeStartup({ now: () => clock.now(), uptimeSeconds: uptime() });
   startup.show(metrics);
   const agent = new NodeAgent({ client, bus, clock, ids, logger, startup, ...conditions, ...settings });
@@ -190,7 +193,7 @@ function startMember(
     changed: () => agent.changed(),
     stop: async () => {
       agent.stop();
-      await Promise.all([certificates.stop(), client.close()]);
+      await certificates.stop();
     },
   };
 }

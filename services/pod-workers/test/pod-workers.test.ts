@@ -388,9 +388,10 @@ describe('stopping a pod', () => {
 });
 
 test('a pod with unsupported fields is refused as a whole, and the fields are named', async () => {
-  await node.work(podOf('a', { initContainers: [{ name: 'first' }], resourceClaims: [{ name: 'gpu' }] }));
+  const volumes = [{ name: 'code', gitRepo: { repository: 'r' } }];
+  await node.work(podOf('a', { initContainers: [{ name: 'first' }], volumes }));
   expect(done()).toEqual([]);
-  const message = 'this version of Kubus does not support: spec.resourceClaims';
+  const message = 'this version of Kubus does not support: spec.volumes[0].gitRepo';
   expect(node.state('a')?.error).toBe(message);
   expect(node.events('a').slice(0, 1)).toEqual([`Unsupported: ${message}`]);
   expect(node.fields('a', 'Unsupported')).toEqual(['spec.initContainers{first}', 'spec.containers{main}']);

@@ -32,6 +32,8 @@ export function nodeAuthorizer(store: Store): Authorizer {
         return got(() => reach.volume(name));
       case 'volumeattachments':
         return got(() => asText(at(store.get('volumeattachments.storage.k8s.io', name), 'spec', 'nodeName')) === node);
+      case 'resourceclaims':
+        return got(() => reach.resourceClaim(attributes.namespace, name));
       case 'csinodes':
         return csiNode(attributes, node);
       default:
@@ -79,6 +81,10 @@ class Reach {
     return this.#pods.some((pod) => pod.metadata.namespace === namespace && claimsOf(pod).includes(name));
   }
 
+  resourceClaim(namespace: string, name: string): boolean {
+    return this.#pods.some((pod) => pod.metadata.namespace === namespace && resourceClaimsOf(pod).includes(name));
+  }
+
   volume(name: string): boolean {
     const claim = at(this.#store.get('persistentvolumes', name), 'spec', 'claimRef');
     return this.claim(asText(at(claim, 'namespace')), asText(at(claim, 'name')));
@@ -106,6 +112,14 @@ function claimsOf({ metadata, spec }: KubeObject): string[] {
     if (persistentVolumeClaim !== undefined) return [asText(at(persistentVolumeClaim, 'claimName'))];
     return ephemeral === undefined ? [] : [`${metadata.name}-${asText(name)}`];
   });
+}
+
+function resourceClaimsOf({ spec, status }: KubeObject): string[] {
+  return [
+    ...asList(spec?.['resourceClaims']),
+    ...asList(status?.['resourceClaimStatuses']),
+    status?.['extendedResourceClaimStatus'],
+  ].map((one) => asText(at(one, 'resourceClaimName')));
 }
 
 const FIELDS: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,7 @@
 import type { AnyCommand, AnyDeclaration, ServiceName } from './declare.ts';
 import { clusterNode, nodePressure } from './messages/cluster-node.ts';
 import { configuredSources, desiredPods, manifest } from './messages/config.ts';
+import { claimUse } from './messages/claim.ts';
 import { cpuPool, deviceAllocation, deviceResource } from './messages/device.ts';
 import { clearFault, disturbService, faultRule, faulted, injectFault, serviceFaulted } from './messages/fault.ts';
 import { runtimeImages, runtimeNodeEvent } from './messages/image.ts';
@@ -86,6 +87,10 @@ export const possibleRoots: readonly PossibleRoot[] = [
   { type: nodePressure, because: 'what the node has left was read on a timer' },
   { type: deviceResource, because: 'a device plugin has registered or reported its devices' },
   { type: deviceAllocation, because: 'read from the record of an earlier process' },
+  {
+    type: claimUse,
+    because: 'read from the checkpoint of an earlier process, or a pod that ended unnoticed no longer uses its claims',
+  },
   { type: cpuPool, because: 'read from the checkpoint of the CPU manager' },
   { type: instanceJournal, because: 'what came in through the ports of an instance' },
   ...[injectFault, clearFault, disturbService].map((type) => ({

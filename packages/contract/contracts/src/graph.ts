@@ -1,6 +1,7 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { clusterNode, nodeAgentEvent, nodePressure, nodeShutdown } from './messages/cluster-node.ts';
 import { configEvent, configNodeEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
+import { claimUse, prepareClaims, unprepareClaims } from './messages/claim.ts';
 import { allocateDevices, cpuPool, deviceAllocation, deviceResource } from './messages/device.ts';
 import {
   findImage,
@@ -135,6 +136,8 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       pullImage,
       prepareSubPaths,
       allocateDevices,
+      prepareClaims,
+      unprepareClaims,
     ],
     publishes: [podEvent, workerNodeEvent],
     hears: [],
@@ -207,8 +210,8 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   'node-agent': {
     about:
-      'Maintains the Node object of this node (registration, conditions, lease) and the devices of the node and their allocation, and who has CPUs and memory for itself; delays a shutdown of the machine; watches what the node is short of, and which pod has to go for it.',
-    owns: [clusterNode, deviceResource, deviceAllocation, cpuPool, nodeShutdown, nodePressure],
+      'Maintains the Node object of this node (registration, conditions, lease) and the devices of the node and their allocation, the resource claims of pods, and who has CPUs and memory for itself; delays a shutdown of the machine; watches what the node is short of, and which pod has to go for it.',
+    owns: [clusterNode, deviceResource, deviceAllocation, cpuPool, claimUse, nodeShutdown, nodePressure],
     reads: [
       ...everyDesiredPod,
       configuredSources,
@@ -222,7 +225,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       shutdownProgress,
       runtimePod,
     ],
-    serves: [allocateDevices, readPressure],
+    serves: [allocateDevices, prepareClaims, unprepareClaims, readPressure],
     calls: [criCommands.ImageFsInfo, criCommands.ListContainerStats, volumeStats, freeImages, evictPod],
     publishes: [nodeAgentEvent],
     hears: [],
@@ -239,6 +242,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       clusterNode,
       deviceResource,
       deviceAllocation,
+      claimUse,
       serviceShare,
       stuckService,
     ],
@@ -289,6 +293,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     reads: [
       ...everyDesiredPod,
       cachedObject,
+      claimUse,
       clusterNode,
       imagePull,
       manifest,

@@ -6,6 +6,7 @@ export * from './causes.ts';
 export * from './fault-graph.ts';
 export * from './error-texts.ts';
 export * from './pod/index.ts';
+export * from './messages/claim.ts';
 export * from './messages/cluster-node.ts';
 export * from './messages/common.ts';
 export * from './messages/config.ts';

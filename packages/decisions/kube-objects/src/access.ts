@@ -35,6 +35,8 @@ const NODE_RULES: Rules = {
   'csidrivers.storage.k8s.io': READ,
   'csinodes.storage.k8s.io': ['get', 'create', 'update', 'patch', 'delete'],
   'runtimeclasses.node.k8s.io': READ,
+  'resourceclaims.resource.k8s.io': ['get'],
+  'resourceslices.resource.k8s.io': [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'],
   serviceaccounts: ['get'],
   'serviceaccounts/token': ['create'],
 };

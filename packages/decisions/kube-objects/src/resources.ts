@@ -1,3 +1,4 @@
+import { resourceClaimRules } from './rules/resource-claim-rules.ts';
 import { endpointSliceRules, priorityClassRules, storageClassRules } from './rules/class-rules.ts';
 import { csrRules } from './rules/csr-rules.ts';
 import { nodeRules } from './rules/node-rules.ts';
@@ -40,6 +41,7 @@ export interface Resource extends ErrorSubject {
 export type Review = Pick<Resource, 'group' | 'version' | 'plural' | 'singular' | 'kind'>;
 
 const core = { group: '', version: 'v1' };
+const dynamic = { group: 'resource.k8s.io', version: 'v1' };
 const storage = { group: 'storage.k8s.io', version: 'v1', namespaced: false };
 
 export const resources: readonly Resource[] = [
@@ -245,6 +247,27 @@ export const resources: readonly Resource[] = [
     subresources: [],
     always: { addressType: '', endpoints: null, ports: null },
     rules: endpointSliceRules,
+  },
+  {
+    ...dynamic,
+    plural: 'resourceclaims',
+    singular: 'resourceclaim',
+    kind: 'ResourceClaim',
+    namespaced: true,
+    subresources: ['status'],
+    always: { spec: { devices: {} }, status: {} },
+    rules: resourceClaimRules,
+  },
+  {
+    ...dynamic,
+    plural: 'resourceslices',
+    singular: 'resourceslice',
+    kind: 'ResourceSlice',
+    namespaced: false,
+    subresources: [],
+    selectable: ['spec.nodeName', 'spec.driver'],
+    always: { spec: { driver: '', pool: { name: '', generation: 0, resourceSliceCount: 0 } } },
+    rules: { ...plainRules, returnsDeleted: true },
   },
   {
     group: 'coordination.k8s.io',

@@ -21,14 +21,7 @@ const VOLUMES = [
  */
 export function unsupportedFields(pod: Pick<Pod, 'spec'>): string[] {
   const { spec } = pod;
-  return [
-    ...asked((spec.resourceClaims?.length ?? 0) > 0, 'spec.resourceClaims'),
-    ...(spec.volumes ?? []).flatMap((volume, index) => ofVolume(volume, `spec.volumes[${index}]`)),
-  ];
-}
-
-function asked(present: boolean, field: string): string[] {
-  return present ? [field] : [];
+  return (spec.volumes ?? []).flatMap((volume, index) => ofVolume(volume, `spec.volumes[${index}]`));
 }
 
 function ofVolume({ name: _name, ...sources }: Volume, at: string): string[] {

@@ -44,6 +44,7 @@ test('a pod with only supported fields has no unsupported ones', () => {
     activeDeadlineSeconds: 5,
     runtimeClassName: 'runc',
     imagePullSecrets: [{ name: 's' }],
+    resourceClaims: [{ name: 'gpu', resourceClaimName: 'g' }],
   };
   expect(unsupportedFields({ spec })).toEqual([]);
 });
@@ -58,7 +59,6 @@ test.each<[string, Partial<PodSpec>]>([
       ],
     },
   ],
-  ['spec.resourceClaims', { resourceClaims: [{ name: 'gpu' }] }],
 ])('%s is listed as unsupported', (field, spec) => {
   expect(unsupportedFields({ spec: { containers: [{ name: 'c' }], ...spec } })).toEqual([field]);
 });

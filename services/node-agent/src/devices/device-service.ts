@@ -15,15 +15,18 @@ import { machineTopology } from './numa-nodes.ts';
 /** The node's devices: finds plugins, publishes resources, and allocates devices, and CPUs and memory of their own, to pods. */
 export class DeviceService {
   readonly resources: DeviceResources;
+  readonly ended: EndedPods;
   readonly #registry: DevicePluginRegistry;
   readonly #watcher: Promise<PluginWatcher<RegisteredPlugin>>;
 
   private constructor(
     resources: DeviceResources,
+    ended: EndedPods,
     registry: DevicePluginRegistry,
     watcher: Promise<PluginWatcher<RegisteredPlugin>>,
   ) {
     this.resources = resources;
+    this.ended = ended;
     this.#registry = registry;
     this.#watcher = watcher;
   }
@@ -92,7 +95,7 @@ export class DeviceService {
       registered: (plugin) => resources.register(plugin),
       unregistered: (plugin) => resources.unregister(plugin),
     });
-    return new DeviceService(resources, registry, watcher);
+    return new DeviceService(resources, ended, registry, watcher);
   }
 
   async stop(): Promise<void> {

@@ -20,11 +20,12 @@ export class EndedPods {
   #sources: readonly SourceName[] | undefined;
   #worksComplete = false;
   #workersComplete = false;
-
-  #listener: (uid?: string) => void = () => undefined;
+  readonly #listeners: ((uid?: string) => void)[] = [];
 
   constructor(bus: Bus) {
-    const changed = (uid?: string) => this.#listener(uid);
+    const changed = (uid?: string) => {
+      for (const listener of this.#listeners) listener(uid);
+    };
     const about = {
       changed: ({ key }: { key: string }) => changed(key),
       removed: ({ key }: { key: string }) => changed(key),
@@ -45,7 +46,7 @@ export class EndedPods {
         },
       }),
     );
-    // Only of pods with devices is it asked whether they have ended.
+    // Only of pods with devices or claims is it asked whether they have ended.
     this.#works = bus.reader(podWork, {
       ...about,
       lazy: true,
@@ -65,7 +66,7 @@ export class EndedPods {
 
   /** Calls `listener` now and whenever a pod may have ended; without a UID when that may be any pod. */
   follow(listener: (uid?: string) => void): void {
-    this.#listener = listener;
+    this.#listeners.push(listener);
     listener();
   }
 

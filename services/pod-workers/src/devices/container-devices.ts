@@ -4,6 +4,7 @@ import { type Container, type ContainerDevices, type Pod, allocateDevices, podRe
 import { deviceRequests } from '@kubus/device-manager';
 import { exclusiveRequest } from '@kubus/exclusive';
 import { type PodSync, unlessCancelled } from '../sync/pod-sync.ts';
+import { containerClaimDevices } from '../claims/claims-step.ts';
 import type { WorkerDeps } from '../worker/worker-deps.ts';
 
 /** What allocating devices, and CPUs and memory for the container itself, uses. */
@@ -20,13 +21,15 @@ type DeviceSettings = Pick<
 >;
 
 /**
- * What a container that is about to start gets; plugins prepare their devices. All was allocated to the pod earlier,
+ * What a container that is about to start gets, from its claims first; plugins prepare their devices. All was allocated to the pod earlier,
  * and is the same at each start.
  *
  * Throws a ContainerConfigError when a plugin prevents the container from starting.
  */
-export async function containerDevices(sync: DeviceSync, pod: Pod, { name }: Container): Promise<DeviceSettings> {
-  const own = await ownThings(sync, pod, name);
+export async function containerDevices(sync: DeviceSync, pod: Pod, container: Container): Promise<DeviceSettings> {
+  const claimed = await containerClaimDevices(sync, pod, container);
+  const given = await ownThings(sync, pod, container.name);
+  const own = { ...given, cdiDevices: [...claimed.map((name) => ({ name })), ...(given.cdiDevices ?? [])] };
   const pool = sync.cpuPool();
   return pool === undefined ? own : { ...own, cpuset: { cpus: pool, ...own.cpuset } };
 }

@@ -1,6 +1,7 @@
 import type { RuntimePod } from '@kubus/contracts';
 import { isStatic } from '@kubus/pod';
 import { leftovers, mayRun } from '@kubus/pod-lifecycle';
+import { type ClaimSync, leaveClaims } from '../claims/claims-step.ts';
 import { type StopSync, asStops, stopContainers } from '../containers/container-stop.ts';
 import { KillFailed } from '../containers/kill-failed.ts';
 import { stopSandboxes } from '../sandbox/sandbox-removal.ts';
@@ -14,6 +15,7 @@ import { steps } from './steps.ts';
 
 /** What {@link syncTerminatingPod} uses. */
 export type TerminatingSync = StopSync &
+  ClaimSync &
   StatusSync & {
     /** Seconds from SIGTERM to SIGKILL, for every container. */
     readonly graceSeconds: number;
@@ -39,6 +41,7 @@ export async function syncTerminatingPod(sync: TerminatingSync): Promise<void> {
   if (running.length > 0) {
     throw new TryAgain(`containers still run after they were stopped: ${running.join(', ')}`, TRANSIENT_MS);
   }
+  await leaveClaims(sync);
 }
 
 async function killPod(sync: TerminatingSync, runtime: RuntimePod | undefined): Promise<void> {

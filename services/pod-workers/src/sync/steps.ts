@@ -1,3 +1,4 @@
+import { claimsStep } from '../claims/claims-step.ts';
 import { containersStep } from '../containers/containers-step.ts';
 import { endUnneededStep } from '../containers/end-unneeded.ts';
 import { checkObjects } from '../objects/objects.ts';
@@ -14,4 +15,4 @@ export const checks = [checkNetwork, checkVolumes, checkObjects] as const;
  * The steps that bring a pod into the state of its spec, in order (behaviour:pod-workers, SyncPod). A terminated pod is removed by the
  * steps from the last to the first.
  */
-export const steps = [endUnneededStep, cgroupStep, folderStep, sandboxStep, containersStep] as const;
+export const steps = [endUnneededStep, cgroupStep, folderStep, claimsStep, sandboxStep, containersStep] as const;

@@ -22,6 +22,11 @@ export class PluginCallError extends KubusError {
     super(name, `rpc error: code = ${goName(name)} desc = ${details}`, { cause, context: { method } });
   }
 
+  /** The status as Go writes it: `NotFound`. */
+  get status(): string {
+    return goName(this.code);
+  }
+
   /** The outcome of the request is unknown: it has to be undone before it counts as not done. */
   get isUndecided(): boolean {
     return UNDECIDED.includes(this.code);

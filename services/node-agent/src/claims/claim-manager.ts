@@ -1,0 +1,240 @@
+import type { Bus, Cause, CommandContext, FactOwner } from '@kubus/bus';
+import { type ClaimUse, type PodRef, type PreparedClaim, prepareClaims, unprepareClaims } from '@kubus/contracts';
+import {
+  type AllocatedClaim,
+  type ClaimLedger,
+  type KnownClaim,
+  allocatedClaim,
+  claimKey,
+  claimUsers,
+  claimsOf,
+  isLastUser,
+  isPrepared,
+  resourceClaimSchema,
+  withDevices,
+  withPod,
+  withoutPod,
+} from '@kubus/dra';
+import { Lanes } from '@kubus/flow';
+import { KubeError, type KubeRequester, kubePath } from '@kubus/kube';
+import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
+import type { ClaimCheckpoint } from './claim-checkpoint.ts';
+import type { ClaimDrivers } from './claim-drivers.ts';
+
+/** How soon it is tried again to undo the claims of pods that have ended, in milliseconds (behaviour:resource-managers, DRA). */
+const RECONCILE_MS = 60_000;
+
+interface PrepareRequest {
+  readonly ref: PodRef;
+  readonly claims: readonly { readonly claim: string; readonly owned: boolean }[];
+  readonly started: boolean;
+}
+
+export interface ClaimManagerOptions {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly fact: FactOwner<ClaimUse>;
+  readonly checkpoint: ClaimCheckpoint;
+  /** What the checkpoint says. */
+  readonly ledger: ClaimLedger;
+  readonly drivers: ClaimDrivers;
+  /** Undefined: the node has no API server, and so no resource claims. */
+  readonly client: KubeRequester | undefined;
+  /** Whether a pod has ended. */
+  readonly isEnded: (uid: string) => boolean;
+  /** Measures what is done for a pod. */
+  readonly timed: <T>(operation: 'PrepareResources' | 'UnprepareResources', work: () => Promise<T>) => Promise<T>;
+}
+
+/**
+ * Has drivers prepare the claims of pods, and undo that (behaviour:resource-managers, DRA). Each claim has one lane: what pods that share it
+ * want of it happens one after the other. A claim that is about to be prepared is in the checkpoint first, and stays there until every
+ * driver has undone it.
+ */
+export class ClaimManager {
+  readonly #options: ClaimManagerOptions;
+  /** One lane per claim. */
+  readonly #lanes = new Lanes();
+  /** One lane per pod: what it no longer wants is undone after it was prepared. */
+  readonly #pods = new Lanes();
+  #ledger: ClaimLedger;
+  /** UIDs of the claims that this process has had prepared. */
+  readonly #own = new Set<string>();
+  #again: Cancel | undefined;
+
+  constructor(options: ClaimManagerOptions) {
+    this.#options = options;
+    this.#ledger = options.ledger;
+    for (const uid of claimUsers(this.#ledger)) this.#publish(uid);
+    options.fact.complete();
+    const { bus, timed } = options;
+    bus.serve(prepareClaims, (command) => {
+      command.begin();
+      return answered('prepare dynamic resources', () =>
+        timed('PrepareResources', () => this.#pods.run(command.key, () => this.#prepare(command.request, command))),
+      );
+    });
+    bus.serve(unprepareClaims, (command) => {
+      command.begin();
+      return answered('unprepare dynamic resources', () =>
+        timed('UnprepareResources', () =>
+          this.#pods.run(command.key, () => this.#unprepare(command.key, [command.cause])),
+        ),
+      );
+    });
+  }
+
+  stop(): void {
+    this.#again?.();
+  }
+
+  /** Claims that drivers have prepared, by driver. */
+  get inUse(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const claim of this.#ledger.values()) {
+      if (!isPrepared(claim)) continue;
+      for (const driver of ['<any>', ...Object.keys(claim.drivers)]) counts.set(driver, (counts.get(driver) ?? 0) + 1);
+    }
+    return counts.has('<any>') ? counts : new Map([['<any>', 0]]);
+  }
+
+  /** Undoes what a pod uses, or what all pods use, that have ended without having it undone. */
+  sweep(uid?: string): void {
+    const { isEnded } = this.#options;
+    const users = claimUsers(this.#ledger);
+    for (const one of uid === undefined ? users : [uid]) {
+      if (users.has(one) && isEnded(one)) void this.#sweepOne(one);
+    }
+  }
+
+  async #sweepOne(uid: string): Promise<void> {
+    const { clock, isEnded, logger } = this.#options;
+    try {
+      await this.#pods.run(uid, async () => {
+        if (isEnded(uid)) await this.#unprepare(uid, []);
+      });
+    } catch (error) {
+      logger.warn({ podUid: uid, err: toError(error) }, 'the claims of a pod that has ended cannot be unprepared yet');
+      this.#again?.();
+      this.#again = clock.after(RECONCILE_MS, () => {
+        this.#again = undefined;
+        this.sweep();
+      });
+    }
+  }
+
+  async #prepare({ ref, claims, started }: PrepareRequest, { cause }: Pick<CommandContext<unknown>, 'cause'>) {
+    const known = claimsOf(this.#ledger, ref.uid);
+    const isKnown = claims.every(({ claim }) => known.some((one) => one.name === claim && isPrepared(one)));
+    if (started && isKnown) return { claims: known.map(preparedClaim) };
+    const allocated: AllocatedClaim[] = [];
+    for (const claim of claims) {
+      const found = allocatedClaim(ref, claim, await this.#read(ref.namespace, claim.claim));
+      if ('problem' in found) throw new KubusError('refused', found.problem);
+      for (const driver of found.drivers) this.#options.drivers.check(driver);
+      allocated.push(found);
+    }
+    try {
+      for (const claim of allocated) {
+        await this.#lanes.run(claimKey(claim), () => this.#prepareClaim(claim, ref.uid));
+      }
+    } finally {
+      this.#publish(ref.uid, [cause]);
+      this.sweep(ref.uid);
+    }
+    return { claims: claimsOf(this.#ledger, ref.uid).map(preparedClaim) };
+  }
+
+  async #prepareClaim(claim: AllocatedClaim, pod: string): Promise<void> {
+    const { checkpoint, drivers } = this.#options;
+    const next = withPod(this.#ledger, claim, pod);
+    if ('problem' in next) throw new KubusError('refused', next.problem);
+    this.#ledger = next;
+    // Whatever happens from here on, somebody knows that drivers may have something to undo.
+    await this.#write();
+    const key = claimKey(claim);
+    const known = next.get(key);
+    if (known === undefined || (this.#own.has(claim.uid) && isPrepared(known))) return;
+    for (const driver of Object.keys(known.drivers)) {
+      const devices = await drivers.prepare(driver, known);
+      this.#ledger = withDevices(this.#ledger, key, driver, devices);
+    }
+    await checkpoint.write(() => this.#ledger);
+    this.#own.add(claim.uid);
+  }
+
+  async #unprepare(uid: string, causes: readonly Cause[]): Promise<Record<string, never>> {
+    try {
+      for (const claim of claimsOf(this.#ledger, uid)) {
+        const key = claimKey(claim);
+        await this.#lanes.run(key, () => this.#unprepareClaim(key, uid));
+      }
+    } finally {
+      this.#publish(uid, causes);
+    }
+    return {};
+  }
+
+  async #unprepareClaim(key: string, pod: string): Promise<void> {
+    const { drivers } = this.#options;
+    const known = this.#ledger.get(key);
+    if (known?.pods.includes(pod) !== true) return;
+    if (isLastUser(known, pod)) {
+      for (const driver of Object.keys(known.drivers)) await drivers.unprepare(driver, known);
+      this.#own.delete(known.uid);
+    }
+    this.#ledger = withoutPod(this.#ledger, key, pod);
+    await this.#write();
+  }
+
+  async #write(): Promise<void> {
+    try {
+      await this.#options.checkpoint.write(() => this.#ledger);
+    } catch (error) {
+      throw new KubusError('not-written', `checkpoint ResourceClaim state: ${toError(error).message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #read(namespace: string, name: string) {
+    const { client } = this.#options;
+    if (client === undefined) {
+      throw new KubusError(
+        'no-api',
+        `ResourceClaim ${name}: this node has no API server, so there are no resource claims`,
+      );
+    }
+    try {
+      const path = kubePath({ group: 'resource.k8s.io', version: 'v1', namespace, resource: 'resourceclaims', name });
+      return resourceClaimSchema.parse(await client.request({ method: 'GET', path }));
+    } catch (error) {
+      const said = error instanceof KubeError ? error.said : undefined;
+      throw new KubusError('unread', `fetch ResourceClaim ${name}: ${said ?? toError(error).message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  #publish(uid: string, causes: readonly Cause[] = []): void {
+    const claims = claimsOf(this.#ledger, uid).map(preparedClaim);
+    if (claims.length > 0) this.#options.fact.put(uid, { claims }, { pod: uid, causes });
+    else this.#options.fact.remove(uid, { pod: uid, causes });
+  }
+}
+
+function preparedClaim({ name, uid, drivers }: KnownClaim): PreparedClaim {
+  const answered = Object.entries(drivers).flatMap(([driver, devices]) =>
+    devices === undefined ? [] : [{ driver, devices: [...devices] }],
+  );
+  return { name, uid, drivers: answered };
+}
+
+async function answered<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new KubusError('claims', `${what}: ${toError(error).message}`, { cause: error });
+  }
+}

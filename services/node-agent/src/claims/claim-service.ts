@@ -1,0 +1,109 @@
+import { claimUse } from '@kubus/contracts';
+import type { KubeRequester } from '@kubus/kube';
+import { Distribution } from '@kubus/metrics';
+import { PluginWatcher, type RegisteredDraDriver, draPlugins } from '@kubus/node-plugins';
+import type { ServiceContext } from '@kubus/service-kit';
+import { pluginRegistry, retryWait } from '@kubus/volume';
+import { realpath } from 'node:fs/promises';
+import type { EndedPods } from '../devices/ended-pods.ts';
+import { ClaimCheckpoint } from './claim-checkpoint.ts';
+import { ClaimDrivers } from './claim-drivers.ts';
+import { ClaimManager } from './claim-manager.ts';
+import { SliceWiper } from './slice-wiper.ts';
+
+/** Seconds, from 0.1 to 40, as in the reference kubelet. */
+const BUCKETS = Array.from({ length: 15 }, (_, index) => 0.1 * 400 ** (index / 14));
+
+/** The node's resource claims: finds their drivers, and has them prepare the claims of pods. */
+export class ClaimService {
+  readonly #manager: ClaimManager;
+  readonly #wiper: SliceWiper | undefined;
+  readonly #watcher: Promise<PluginWatcher<RegisteredDraDriver>>;
+
+  private constructor(
+    manager: ClaimManager,
+    wiper: SliceWiper | undefined,
+    watcher: Promise<PluginWatcher<RegisteredDraDriver>>,
+  ) {
+    this.#manager = manager;
+    this.#wiper = wiper;
+    this.#watcher = watcher;
+  }
+
+  /** @param client undefined: the node has no API server, and so no claims */
+  static async start(
+    context: ServiceContext,
+    { client, ended }: { readonly client: KubeRequester | undefined; readonly ended: EndedPods },
+  ): Promise<ClaimService> {
+    const { config, bus, clock, logger, metrics } = context;
+    const root = await realpath(config.pods.root);
+    const checkpoint = new ClaimCheckpoint(root);
+    const operations = new Distribution(BUCKETS);
+    const calls = new Distribution(BUCKETS);
+    const since = (begin: number) => (clock.now() - begin) / 1000;
+    const drivers = new ClaimDrivers(
+      () => clock.now(),
+      ({ driver, method, status, begin }) =>
+        calls.observe({ driver_name: driver, method_name: method, grpc_status_code: status }, since(begin)),
+    );
+    const manager = new ClaimManager({
+      ...{ bus, clock, logger, checkpoint, drivers, client },
+      fact: bus.owner(claimUse),
+      ledger: await checkpoint.read(),
+      isEnded: (uid) => ended.has(uid),
+      timed: async (operation, work) => {
+        const begin = clock.now();
+        let isError = true;
+        try {
+          const result = await work();
+          isError = false;
+          return result;
+        } finally {
+          operations.observe({ operation_name: operation, is_error: String(isError) }, since(begin));
+        }
+      },
+    });
+    ended.follow((uid) => manager.sweep(uid));
+    metrics.add({
+      type: 'histogram',
+      name: 'dra_operations_duration_seconds',
+      help: 'Seconds in which all resource claims of a pod were prepared or unprepared, by operation and whether it failed.',
+      values: operations,
+    });
+    metrics.add({
+      type: 'histogram',
+      name: 'dra_grpc_operations_duration_seconds',
+      help: 'Seconds that calls to drivers of resource claims took, by driver, method and gRPC status.',
+      values: calls,
+    });
+    metrics.add({
+      type: 'gauge',
+      name: 'dra_resource_claims_in_use',
+      help: 'Resource claims that are prepared on the node, by driver; <any>: by some driver.',
+      collect: () => [...manager.inUse].map(([driver, value]) => ({ labels: { driver_name: driver }, value })),
+    });
+    const wiper = client && new SliceWiper({ client, node: bus.node, clock, logger });
+    const watcher = PluginWatcher.start({
+      of: draPlugins,
+      folder: pluginRegistry(root),
+      ...{ clock, logger, retryWait },
+      registered: (driver) => {
+        drivers.add(driver);
+        wiper?.present(driver.driver);
+        // A pod may have ended while its driver was away.
+        manager.sweep();
+      },
+      unregistered: (driver) => {
+        drivers.remove(driver);
+        if (!drivers.has(driver.driver)) wiper?.gone(driver.driver);
+      },
+    });
+    return new ClaimService(manager, wiper, watcher);
+  }
+
+  async stop(): Promise<void> {
+    this.#manager.stop();
+    this.#wiper?.stop();
+    (await this.#watcher).stop();
+  }
+}
