@@ -10,15 +10,7 @@ import {
   podWork,
 } from '@kubus/contracts';
 import { ManualClock } from '@kubus/ports/testing';
-import {
-  type RecordedEvent,
-  type WhyInput,
-  decisionIn,
-  evidenceOf,
-  explain,
-  recordedPod,
-  topologyRefusalIn,
-} from '../src/index.ts';
+import { type RecordedEvent, type WhyInput, decisionIn, evidenceOf, explain, recordedPod } from '../src/index.ts';
 
 const NOW = Date.UTC(2030, 0, 1, 0, 10);
 const AT = '2030-01-01T00:09:48Z';
