@@ -6,6 +6,13 @@ refuse() {
   exit 2
 }
 
+refuse_option() {
+  local of="$owner "
+  [[ $owner != kubus ]] || of=''
+  refuse "unknown option '$1'
+\"./kubus $of--help\" lists the options"
+}
+
 # check_arguments TABLE COMMAND ARGUMENT...: COMMAND is the first of the arguments that is one. The table (packages/tools/cli/arguments.tsv) has
 # a line for the arguments of each command (`*`: not checked) and one for each option, in columns: command (`kubus`: before any), as the help
 # shows it, pattern of its value, options that exclude it (`-`: none), and what is said to another value.
@@ -37,7 +44,7 @@ check_arguments() {
         arguments+=("${@:2}")
         break
         ;;
-      --*=*) take_option "${1%%=*}" "${1#*=}" || refuse "unknown option '$1'" ;;
+      --*=*) take_option "${1%%=*}" "${1#*=}" || refuse_option "$1" ;;
       --* | -?) ! take_option "$1" "${@:2:1}" || shift ;;
       -*) take_option "${1:0:2}" "${1:2}" || set -- "$1" "-${1:2}" "${@:2}" ;;
       *)
@@ -64,7 +71,7 @@ take_option() {
   # The option of all commands.
   [[ $1 != --node ]] || of=kubus
   flag=${flags[$of $1]-} many=''
-  [[ -n $flag ]] || refuse "unknown option '$1'"
+  [[ -n $flag ]] || refuse_option "$1"
   given[$flag]=1
   [[ $flag == *\<* ]] || return 1
   (($# > 1)) || refuse "option '$flag' argument missing"
@@ -72,9 +79,18 @@ take_option() {
   if [[ $pattern == @path ]]; then
     [[ -e $2 ]] || refuse "option '$flag' argument '$2' is invalid. It does not exist."
   else
-    [[ $2 =~ ^($pattern)$ ]] || refuse "option '$flag' argument '$2' is invalid.${notes[$of $flag]:+ ${notes[$of $flag]}}"
+    [[ $2 =~ ^($pattern)$ ]] || refuse "option '$flag' argument '$2' is invalid.$(note_of "$of $flag")"
   fi
   if [[ $flag == *...\> ]]; then many=$1; fi
+}
+
+# What is said to another value: the note of the option, or its choices.
+note_of() {
+  if [[ -n ${notes[$1]} ]]; then
+    printf ' %s' "${notes[$1]}"
+  elif [[ $pattern == *\|* && $pattern =~ ^[a-z|-]+$ ]]; then
+    printf ' Allowed choices are %s.' "${pattern//|/, }"
+  fi
 }
 
 check_number() {

@@ -36,7 +36,7 @@ test('before up, commands say how to start the node', async () => {
   const { code, stderr } = await node.kubus('get', 'pods');
   expect([code, stderr]).toEqual([
     1,
-    `kubus: node ${node.name} does not exist on this machine: start it with ./kubus up\n`,
+    `kubus: node ${node.name} does not exist on this machine: start it with ./kubus --node ${node.name} up ("./kubus ls" lists the nodes)\n`,
   ]);
 });
 

@@ -139,6 +139,9 @@ async function adders(only: string | undefined): Promise<(readonly [heading: str
   );
 }
 
+/** The words for the types of `kubus get` that are no commands; their own modules would be loaded for every command. */
+const TYPES = new Set(['pods', 'pod', 'po', 'nodes', 'node', 'no', 'event', 'ev', 'manifests', 'manifest']);
+
 /** What kubectl has and a node without an API server does otherwise. */
 const OF_KUBECTL = new Set(['apply', 'create', 'run', 'delete', 'edit', 'patch']);
 
@@ -148,7 +151,9 @@ function helpful(text: string): string {
   if (given === undefined) return text;
   const [line, suggested] = /\n\(Did you mean (\S+?)\?\)/.exec(text) ?? [''];
   const kept = suggested?.[0] === given[0] ? text : text.replace(line, '');
-  if (!OF_KUBECTL.has(given)) return kept;
+  if (TYPES.has(given)) return `error: unknown command '${given}'\nit is "kubus get ${given}"\n`;
+  if (!OF_KUBECTL.has(given))
+    return kept.includes('Did you mean') ? kept : `${kept.trimEnd()}\n"kubus --help" lists the commands\n`;
   return `${kept.trimEnd()}\na node runs the pods of its folder of manifests: put files there or remove them, "kubus up --help" has --manifests; on a node of "kubus up --api" it is "kubus kubectl ${given}"\n`;
 }
 

@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander';
 import { readFileSync } from 'node:fs';
 import { instancePattern } from '../src/node/scale-option.ts';
-import { nodeNamePattern } from '@kubus/launcher/node-dir';
+import { nodeNamePattern, nodeNameRule } from '@kubus/launcher/node-dir';
 import { existingPath, networkKind, networkNote } from '../src/commands/up-options.ts';
 import { createProgram } from '../src/program.ts';
 
@@ -32,9 +32,15 @@ function linesOf(command: Command): string[] {
 function line(command: Command, option: Option): string {
   const excluded = excludedBy(command, option).map(({ long }) => long ?? '');
   const columns = [command.name(), option.flags, patternOf(option), excluded.join(' ')];
-  if (option.parseArg !== networkKind) return columns.join('\t').trimEnd();
+  const note = noteOf(option);
+  if (note === undefined) return columns.join('\t').trimEnd();
   // An empty column would vanish between tabs.
-  return [...columns.slice(0, 3), columns[3] || '-', networkNote].join('\t');
+  return [...columns.slice(0, 3), columns[3] || '-', note].join('\t');
+}
+
+function noteOf({ long, parseArg }: Option): string | undefined {
+  if (long === '--node') return `${nodeNameRule}.`;
+  return parseArg === networkKind ? networkNote : undefined;
 }
 
 /** Commander keeps them under this name for itself. */

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { parse } from 'yaml';
 import { printDocument } from '../src/output/output.ts';
 import { createProgram } from '../src/program.ts';
+import { resourceTypes } from '../src/resources/types.ts';
 import { UserError } from '../src/user-error.ts';
 import { readTable } from './arguments-table.ts';
 
@@ -188,10 +189,14 @@ test.each([
   expect(existsSync(`/var/lib/kubus/${NODE}`)).toBe(false);
 });
 
-test.each([
+test.each<readonly [string, RegExp]>([
   ['statsu', /^error: unknown command 'statsu'\n\(Did you mean status\?\)\n$/],
   ['apply', /^error: unknown command 'apply'\na node runs the pods of its folder of manifests: [^]*\n$/],
-  ['rollout', /^error: unknown command 'rollout'\n$/],
+  ['rollout', /^error: unknown command 'rollout'\n"kubus --help" lists the commands\n$/],
+  ...resourceTypes
+    .flatMap(({ name, singular, shortNames }) => [name, singular, ...shortNames])
+    .filter((word) => word !== 'events')
+    .map((word) => [word, new RegExp(`^error: unknown command '${word}'\nit is "kubus get ${word}"\n$`)] as const),
 ])('the unknown command %s is answered with a suggestion only if that is likely', async (command, expected) => {
   expect((await parsed(command)).stderr).toMatch(expected);
 });

@@ -12,7 +12,8 @@ const LIMIT_MS = 60_000;
 /** The hidden command `await-pods`: the table of pods that `up` shows while they start. Exit code 1 when a pod is not running in time. */
 export function addAwaitPods(program: Command): void {
   program.command('await-pods', { hidden: true }).action(async (_options: object, command: Command) => {
-    const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
+    const { node } = command.optsWithGlobals<{ node: string }>();
+    const link = await connectNode(node);
     const { promise: settled, resolve } = Promise.withResolvers<boolean>();
     let shown: string[] = [];
     const wanted = new Set<string>();
@@ -37,7 +38,8 @@ export function addAwaitPods(program: Command): void {
     setTimeout(() => resolve(false), LIMIT_MS);
     look();
     if (!(await settled)) {
-      printError(`kubus: not every pod is running after ${LIMIT_MS / 1000} s: "./kubus describe pod NAME" shows why.`);
+      const why = `./kubus${node === 'node0' ? '' : ` --node ${node}`} why NAME`;
+      printError(`kubus: not every pod is running after ${LIMIT_MS / 1000} s: "${why}" says what one waits for`);
       process.exitCode = 1;
     }
   });

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { hasErrno, toError } from '@kubus/ports';
 import { forwardSignals } from '../node/run-instead.ts';
 import { print, printError } from '../output/output.ts';
+import { noSuchNode } from '../node/no-such-node.ts';
 import { UserError } from '../user-error.ts';
 
 const GET_ONE =
@@ -44,8 +45,7 @@ export function addKubectl(program: Command): void {
 /** @throws UserError when the node has none. */
 function kubeconfigOf(node: string): string {
   const dir = nodeDir(node);
-  if (!existsSync(dir.root))
-    throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up --api`);
+  if (!existsSync(dir.root)) throw noSuchNode(node, '--api');
   const path = adminKubeconfig(dir);
   if (!existsSync(path)) {
     throw new UserError(

@@ -8,6 +8,7 @@ import { Agent, request } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { type Answer, listenGuarded } from '../observatory/guarded-server.ts';
 import { observatoryPage, publishedContract } from '../observatory/page-files.ts';
+import { noSuchNode, upCommand } from '../node/no-such-node.ts';
 import { UserError } from '../user-error.ts';
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
@@ -71,11 +72,10 @@ async function filesAnswer(files: readonly string[]): Promise<Answer> {
 function nodeAnswer(node: string): Answer {
   const dir = nodeDir(node);
   const socketPath = observatorySocket(dir);
-  if (!existsSync(dir.root))
-    throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up`);
+  if (!existsSync(dir.root)) throw noSuchNode(node, '--observatory');
   if (!existsSync(socketPath)) {
     throw new UserError(
-      `node ${node} has no observatory: start it with ./kubus up --observatory, or name exported recordings`,
+      `node ${node} has no observatory: give it one with ${upCommand(node, '--restart --observatory')}, or name exported recordings`,
     );
   }
   // Connections stay open: a server that closes one with its answer can make Node.js fail an empty last write, and lose the answer.

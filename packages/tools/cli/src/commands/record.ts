@@ -12,6 +12,7 @@ import { ObservatoryClient, recordingPath } from '../observatory/observatory-cli
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
 import { formatTable } from '../output/table.ts';
+import { noSuchNode, upCommand } from '../node/no-such-node.ts';
 import { UserError } from '../user-error.ts';
 
 interface OutputOptions {
@@ -93,9 +94,9 @@ function client(command: Command): ObservatoryClient {
   const dir = dirOf(command);
   const socket = observatorySocket(dir);
   if (existsSync(socket)) return new ObservatoryClient(socket);
-  if (!existsSync(dir.root))
-    throw new UserError(`node ${dir.node} does not exist on this machine: start it with ./kubus up`);
-  throw new UserError(`node ${dir.node} has no observatory: start it with ./kubus up --observatory`);
+  if (!existsSync(dir.root)) throw noSuchNode(dir.node, '--observatory');
+  const how = upCommand(dir.node, '--restart --observatory');
+  throw new UserError(`node ${dir.node} has no observatory: give it one with ${how}`);
 }
 
 async function exportFile(command: Command, name: string | undefined, file: string): Promise<void> {

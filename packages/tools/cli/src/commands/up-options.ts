@@ -48,12 +48,15 @@ export interface UpOptions {
   verbose?: boolean;
 }
 
+/** The manifests of a node for which none are named. */
+export const exampleManifests = join(checkout, 'examples/manifests');
+
 /** The options of `up`. */
 export function upOptions(): Option[] {
   return [
     new Option('--manifests <path>', 'manifest file, or folder of manifests')
       .argParser(existingPath)
-      .default(join(checkout, 'examples/manifests')),
+      .default(exampleManifests),
     new Option('--nats <url>', 'use an external NATS server: nats://HOST:PORT or tls://HOST:PORT').env('KUBUS_NATS'),
     natsFolderOption(),
     new Option('--nats-ca <file>', 'CA certificates of a tls:// server (PEM); default: the system’s').env(

@@ -21,7 +21,7 @@ import { print, printError } from '../output/output.ts';
 import { UserError } from '../user-error.ts';
 import { addAwaitPods } from './await-pods.ts';
 import { down } from './down.ts';
-import { type UpOptions, upOptions } from './up-options.ts';
+import { type UpOptions, exampleManifests, upOptions } from './up-options.ts';
 
 export function addUp(program: Command): void {
   const command = program
@@ -67,7 +67,8 @@ async function up(node: string, options: UpOptions, given: GivenSettings): Promi
   if (options.foreground === true) await stay(dir, signal);
   else if (signal.aborted) {
     throw new UserError(`interrupted; node ${node} keeps running: "./kubus --node ${node} down" removes it`);
-  } else if (options.quiet !== true && options.output === undefined) printNextSteps(node);
+  } else if (options.quiet !== true && options.output === undefined)
+    printNextSteps(node, (await readSettings(dir))?.manifests);
 }
 
 /** Aborted by the first SIGINT or SIGTERM; what was begun is then undone, however often Ctrl-C is pressed. */
@@ -166,13 +167,15 @@ async function stay(dir: NodeDir, signal: AbortSignal): Promise<void> {
   await down(dir.node, { grace: 3 });
 }
 
-function printNextSteps(node: string): void {
+/** @param manifests the folder of the node: only that of the examples has the pod hello */
+function printNextSteps(node: string, manifests: string | undefined): void {
   const flag = node === 'node0' ? '' : ` --node ${node}`;
+  const pod = manifests === exampleManifests ? 'hello' : 'NAME ';
   print(`
 Next steps:
   ./kubus${flag} get pods -o wide        list the pods
   ./kubus${flag} status                  services, runtime and network
-  ./kubus${flag} trace pod hello         why each step of a pod's start happened
+  ./kubus${flag} trace pod ${pod}         why each step of a pod's start happened
   ./kubus${flag} tail                    follow all messages
   ./kubus${flag} down                    stop the node and remove everything`);
 }

@@ -4,6 +4,7 @@ import type { CriMethods, UnaryCriMethod } from '@kubus/proto/cri';
 import { toError } from '@kubus/ports';
 import { existsSync } from 'node:fs';
 import { requireRoot } from '../node/require-root.ts';
+import { noSuchNode, upCommand } from '../node/no-such-node.ts';
 import { UserError } from '../user-error.ts';
 
 /** The runtime of a private node, for commands about images. */
@@ -24,9 +25,9 @@ export async function nodeRuntime(node: string): Promise<NodeRuntime> {
   const dir = nodeDir(node);
   const socket = dir.socket('containerd');
   const settings = await readSettings(dir);
-  if (settings === undefined)
-    throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up`);
-  if (!existsSync(socket)) throw new UserError(`the runtime of node ${node} is not running: start it with ./kubus up`);
+  if (settings === undefined) throw noSuchNode(node);
+  if (!existsSync(socket))
+    throw new UserError(`the runtime of node ${node} is not running: start it with ${upCommand(node)}`);
   return {
     dir,
     socket,

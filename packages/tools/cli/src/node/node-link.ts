@@ -5,6 +5,7 @@ import { type NodeDir, identitiesFolder, natsAccess, nodeDir, readSettings } fro
 import { ignoring, silentLogger } from '@kubus/ports';
 import { joinBus, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
+import { noSuchNode, upCommand } from './no-such-node.ts';
 import { UserError } from '../user-error.ts';
 
 /** How long a node may take to answer before it counts as not running, in milliseconds. */
@@ -27,12 +28,14 @@ export interface NodeLink {
 export async function connectNode(node: string): Promise<NodeLink> {
   const dir = nodeDir(node);
   const seed = await ignoring('ENOENT', readSeed(identitiesFolder(dir), PEOPLE));
-  if (seed === undefined) throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up`);
+  if (seed === undefined) throw noSuchNode(node);
   const settings = await readSettings(dir);
   const faults = settings?.faults ?? false;
   const { url: servers, tls } = natsAccess(dir, settings);
   const connection = await connectNats({ servers, tls, instance: PEOPLE, seed, once: true }).catch((error: unknown) => {
-    throw new UserError(`NATS of node ${node} cannot be reached (${String(error)}): start the node with ./kubus up`);
+    throw new UserError(
+      `NATS of node ${node} cannot be reached (${String(error)}): start the node with ${upCommand(node)}`,
+    );
   });
   const { bus, transport } = joinBus({
     connection,

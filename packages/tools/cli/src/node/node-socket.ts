@@ -2,6 +2,7 @@ import { apiSocket, kubeletDir, nodeDir } from '@kubus/launcher';
 import { NodeClient } from '@kubus/node-client';
 import { type Command, Option } from 'commander';
 import { existsSync } from 'node:fs';
+import { noSuchNode } from './no-such-node.ts';
 import { UserError } from '../user-error.ts';
 
 /** `--root-dir`, for commands that use only the node's API and therefore also work with a node of `kubus kubelet`. */
@@ -17,9 +18,6 @@ export function nodeApi(command: Command): NodeClient {
   const { node, rootDir } = command.optsWithGlobals<{ node: string; rootDir?: string }>();
   const dir = rootDir === undefined ? nodeDir(node) : kubeletDir(node, rootDir);
   if (existsSync(dir.root)) return new NodeClient(apiSocket(dir));
-  throw new UserError(
-    rootDir === undefined
-      ? `node ${node} does not exist on this machine: start it with ./kubus up`
-      : `no "kubus kubelet" has run with --root-dir ${rootDir} on this machine: check the path`,
-  );
+  if (rootDir === undefined) throw noSuchNode(node);
+  throw new UserError(`no "kubus kubelet" has run with --root-dir ${rootDir} on this machine: check the path`);
 }
