@@ -9,6 +9,7 @@ import { checkout } from '../nats-option.ts';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { programInNode } from '../node/program-in-node.ts';
 import { requireRoot } from '../node/require-root.ts';
+import { upCommand } from '../node/no-such-node.ts';
 import { UserError } from '../user-error.ts';
 import { printError } from '../output/output.ts';
 
@@ -40,7 +41,8 @@ export function addDebug(program: Command): void {
 async function debug(node: string, instance: string, { port, inspectBrk }: DebugOptions): Promise<void> {
   requireRoot('debug');
   const dir = nodeDir(node);
-  if (!existsSync(dir.networkNamespace)) throw new UserError(`node ${node} is not running: start it with ./kubus up`);
+  if (!existsSync(dir.networkNamespace))
+    throw new UserError(`node ${node} is not running: start it with ${upCommand(node)}`);
   const relay = await inspectorRelay(dir, port);
   try {
     const flags = ['--port', String(port), ...(inspectBrk === true ? ['--inspect-brk'] : [])];

@@ -9,6 +9,7 @@ import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
 import { Pods } from '../pods/pods.ts';
 import { formatTable } from '../output/table.ts';
+import { upCommand } from '../node/no-such-node.ts';
 import { UserError } from '../user-error.ts';
 
 type Output = 'json' | 'yaml' | undefined;
@@ -154,7 +155,9 @@ function addServiceFault<Own>(
 async function faultyNode(command: Command): Promise<NodeLink> {
   const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
   if (link.faults) return link;
-  throw new UserError(`node ${link.bus.node} was started without faults: start it with ./kubus up --faults`);
+  const { node } = link.bus;
+  const how = upCommand(node, '--restart --faults');
+  throw new UserError(`node ${node} was started without faults: "${how}" allows them; pods keep running`);
 }
 
 async function rulesOf({ bus }: NodeLink): Promise<FaultRules> {

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { forwardSignals } from '../node/run-instead.ts';
 import { requireRoot } from '../node/require-root.ts';
+import { upCommand } from '../node/no-such-node.ts';
 import { UserError } from '../user-error.ts';
 
 export function addInside(program: Command): void {
@@ -21,7 +22,8 @@ export function addInside(program: Command): void {
 /** This process is in the node's network namespace already (enter-namespace.ts), and so is its child. */
 async function inside(node: string, [program = '', ...args]: readonly string[]): Promise<void> {
   const dir = nodeDir(node);
-  if (!existsSync(dir.networkNamespace)) throw new UserError(`node ${node} is not running: start it with ./kubus up`);
+  if (!existsSync(dir.networkNamespace))
+    throw new UserError(`node ${node} is not running: start it with ${upCommand(node)}`);
   const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, KUBUS_CONFIG: nodeConfigFile(dir) } });
   forwardSignals(child);
   // Rejects when the program does not exist.

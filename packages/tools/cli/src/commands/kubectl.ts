@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { hasErrno, toError } from '@kubus/ports';
 import { forwardSignals } from '../node/run-instead.ts';
 import { print, printError } from '../output/output.ts';
-import { noSuchNode } from '../node/no-such-node.ts';
+import { noSuchNode, upCommand } from '../node/no-such-node.ts';
 import { UserError } from '../user-error.ts';
 
 const GET_ONE =
@@ -49,7 +49,7 @@ function kubeconfigOf(node: string): string {
   const path = adminKubeconfig(dir);
   if (!existsSync(path)) {
     throw new UserError(
-      `node ${node} has no Kubernetes API: remove it with ./kubus down, and start it with ./kubus up --api`,
+      `node ${node} has no Kubernetes API: remove it with "kubus down", and start it with ${upCommand(node, '--api')}`,
     );
   }
   return path;
