@@ -12,7 +12,9 @@ export interface SeenEviction {
 }
 
 /** What the reference kubelet made of a pod in the same place, recorded once; see `data/evictions.json`. */
-export function goldenEviction(name: 'size-limit' | 'container-limit' | 'memory' | 'preemption'): SeenEviction {
+export function goldenEviction(
+  name: 'size-limit' | 'container-limit' | 'memory' | 'exits-with-0' | 'refused' | 'preemption',
+): SeenEviction {
   const text = readFileSync(new URL('../data/evictions.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as Record<typeof name, SeenEviction>)[name];
 }

@@ -19,9 +19,11 @@ sharedApiNode((parts) => {
 });
 
 /** A pod that fills a volume in memory, and then is ready. */
-function greedy(name: string, mebibytes: number): object {
-  const line = `dd if=/dev/zero of=/mem/filled bs=1M count=${mebibytes} && touch /mem/full; sleep 3600`;
+function greedy(name: string, mebibytes: number, more: { last?: string; spec?: object } = {}): object {
+  const { last = 'sleep 3600', spec = {} } = more;
+  const line = `dd if=/dev/zero of=/mem/filled bs=1M count=${mebibytes} && touch /mem/full; ${last}`;
   return pod(name, {
+    ...spec,
     volumes: [{ name: 'mem', emptyDir: { medium: 'Memory' } }],
     containers: [
       container({
@@ -37,7 +39,7 @@ const hasFailed = ({ status }: WatchedPod) => status?.phase === 'Failed';
 /** Nothing of it is left, and its status says so: the worker's state may arrive before it. */
 const isOver = ({ status, worker }: WatchedPod) =>
   worker?.state === 'terminated' &&
-  status?.phase === 'Failed' &&
+  (status?.phase === 'Failed' || status?.phase === 'Succeeded') &&
   (status.conditions ?? []).some(({ type, status: is }) => type === 'PodReadyToStartContainers' && is === 'False') &&
   (status.containerStatuses ?? []).every(({ state }) => state?.terminated !== undefined);
 const runsOf = (one: WatchedPod) => containerStatus(one)?.containerID;
@@ -82,11 +84,15 @@ test('a pod that writes more than its limit of ephemeral-storage is evicted, and
   await node.watch.until('no pods', () => (node.watch.pods.length === 0 ? true : undefined));
 }, 60_000);
 
-test('the pod that takes the memory is evicted, the others stay, and no restart brings it back', async () => {
-  create(greedy('greedy', 300));
+test('the pods that take the memory are evicted, the lowest priority first, the others stay, and no restart brings them back', async () => {
+  create(greedy('greedy', 150));
+  // It uses more, but has the higher priority; it exits with 0 when it is stopped.
+  const last = 'trap "exit 0" TERM; while :; do sleep 1 & wait $!; done';
+  create(greedy('urgent', 250, { last, spec: { priority: 1000 } }));
   const requests = (memory: string) => ({ command: shell('sleep 3600'), resources: { requests: { memory } } });
   create(pod('modest', { containers: [container({ name: 'main', ...requests('100Mi') })] }));
   const taken = await node.watch.waitForPod('greedy', isReady);
+  await node.watch.waitForPod('urgent', isReady);
   const modest = await node.watch.waitForPod('modest', isReady);
 
   await node.reconfigure((config) => ({
@@ -98,20 +104,25 @@ test('the pod that takes the memory is evicted, the others stay, and no restart 
   const evicted = await node.watch.waitForPod('greedy', isOver);
   expect(evicted.status?.message).toContain('Threshold quantity: 400Mi');
   expect(seenEviction(node, evicted)).toEqual(goldenEviction('memory'));
+  const succeeded = await node.watch.waitForPod('urgent', isOver);
+  // The reference was not seen to record the event Evicted of a pod that ends well; here it has one like the others.
+  const { events, ...ending } = goldenEviction('exits-with-0');
+  expect(seenEviction(node, succeeded)).toEqual({ ...ending, events: expect.arrayContaining([...events]) });
+  expect(eventReasons(node, succeeded)).toContain('Warning Evicted');
 
   const shown = await node.kubus('pressure');
   expect(shown.stdout).toMatch(/^allocatableMemory\.available .* 400Mi /m);
   expect(shown.stdout).toMatch(/^1 +default +modest +no +0 /m);
+  const trace = await node.kubus('trace', 'pod', 'urgent');
+  expect(trace.stdout).toMatch(/^Why this pod: .* It was the first of 2 pods that could go/m);
+  expect(trace.stdout).toMatch(/ node-agent-0 {2}sync\.cmd\.evict /);
   const why = await node.kubus('why', 'greedy');
-  expect(why.stdout).toMatch(/It was the first of 2 pods that could go: .*; next was default\/modest/);
+  expect(why.stdout).toMatch(/It was the first of 3 pods that could go: .*; next was default\/urgent/);
 
   // The condition lasts, so that what replaces it is not admitted.
   create(pod('late'));
   const refused = await node.watch.waitForPod('late', hasFailed);
-  expect(refused.status).toMatchObject({
-    reason: 'Evicted',
-    message: 'Pod was rejected: The node had condition: [MemoryPressure]. ',
-  });
+  expect(seenEviction(node, refused)).toEqual(goldenEviction('refused'));
 
   for (const service of services) await node.restart(service);
   await node.restart('cri-bridge-0');
