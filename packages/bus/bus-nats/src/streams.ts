@@ -21,15 +21,26 @@ export interface RecordLimits {
 
 export const defaultRecordLimits: RecordLimits = { maxBytes: 128 * 1024 * 1024, maxAgeMs: 3_600_000 };
 
+/** Where the record is: a server whose disk is full no longer answers once it has to write the record there (nats-server 2.9). */
+export type RecordStorage = 'files' | 'memory';
+
+/** The limit of a record in memory, in bytes. */
+const MEMORY_RECORD_BYTES = 16 * 1024 * 1024;
+
 /**
  * Creates the node's two streams if they are missing: the bucket of facts (memory, one value per key, republished) and the
- * record of all messages. Streams with another configuration, such as those of an earlier version, get this one. Only allowed for
- * the identity of the streams. Does nothing when they exist.
+ * record of all messages. Streams with another configuration, such as those of an earlier version, get this one; a record that is stored elsewhere
+ * is replaced by an empty one. Only allowed for the identity of the streams. Does nothing when they exist.
  */
-export async function ensureStreams(connection: NatsConnection, node: string, limits: RecordLimits): Promise<void> {
+export async function ensureStreams(
+  connection: NatsConnection,
+  node: string,
+  limits: RecordLimits,
+  storage: RecordStorage = 'files',
+): Promise<void> {
   const manager = await jetstreamManager(connection);
   await ensure(manager, bucketConfig(node));
-  await ensure(manager, recordConfig(node, limits));
+  await ensure(manager, recordConfig(node, limits, storage));
 }
 
 /**
@@ -81,18 +92,19 @@ function bucketConfig(node: string): NamedConfig {
   };
 }
 
-function recordConfig(node: string, limits: RecordLimits): NamedConfig {
+function recordConfig(node: string, limits: RecordLimits, storage: RecordStorage): NamedConfig {
+  const inMemory = storage === 'memory';
   return {
     name: recordStream(node),
     subjects: [nodeSubject(node, '>')],
     // Without this, JetStream's acknowledgment would reach a command's sender as if it were the reply.
     no_ack: true,
-    storage: StorageType.File,
+    storage: inMemory ? StorageType.Memory : StorageType.File,
     retention: RetentionPolicy.Limits,
     discard: DiscardPolicy.Old,
     deny_delete: true,
     allow_rollup_hdrs: false,
-    max_bytes: limits.maxBytes,
+    max_bytes: inMemory ? Math.min(limits.maxBytes, MEMORY_RECORD_BYTES) : limits.maxBytes,
     max_age: limits.maxAgeMs * 1_000_000,
   };
 }
@@ -103,6 +115,13 @@ async function ensure(manager: JetStreamManager, config: NamedConfig): Promise<v
   } catch (error) {
     // 10058: the stream exists with another configuration.
     if (!(error instanceof JetStreamApiError && error.code === 10058)) throw error;
-    await manager.streams.update(config.name, config);
+    const { config: present } = await manager.streams.info(config.name);
+    if (present.storage === config.storage) {
+      await manager.streams.update(config.name, config);
+      return;
+    }
+    // Storage is the one thing that the server does not change.
+    await manager.streams.delete(config.name);
+    await manager.streams.add(config);
   }
 }

@@ -27,6 +27,12 @@ export class TestNatsServer {
   #node = '';
   #child: ChildProcess | undefined;
   #port = 0;
+  readonly #disk: string;
+
+  /** @param disk the folder of its files; default: that for temporary ones */
+  constructor(disk = tmpdir()) {
+    this.#disk = disk;
+  }
 
   get url(): string {
     return `nats://127.0.0.1:${this.#port}`;
@@ -44,7 +50,7 @@ export class TestNatsServer {
     limits?: NodeLimits,
   ): Promise<void> {
     this.#node = node;
-    this.#dir = await mkdtemp(join(tmpdir(), 'kubus-nats-'));
+    this.#dir = await mkdtemp(join(this.#disk, 'kubus-nats-'));
     for (const identity of [...identities, { service: STREAMS, instance: streamsInstance } as const])
       this.identities.set(identity.instance, createIdentity(identity));
     const users = [...this.identities.values()].map((identity) => ({

@@ -31,6 +31,11 @@ export function natsConfigFile(dir: Pick<NodeDir, 'config'>): string {
   return join(dir.config, 'nats.conf');
 }
 
+/** The folder of the server's streams. */
+export function natsStore(dir: Pick<NodeDir, 'root'>): string {
+  return join(dir.root, 'nats');
+}
+
 /** Writes the configuration of a NATS server for this node alone. */
 export async function writeNatsConfig(
   dir: Pick<NodeDir, 'node' | 'config' | 'root'>,
@@ -41,7 +46,7 @@ export async function writeNatsConfig(
   const config = serverConfig({
     host: '127.0.0.1',
     port,
-    storeDir: join(dir.root, 'nats'),
+    storeDir: natsStore(dir),
     serverName: dir.node,
     nodes: [serverNode(dir.node, identities, contracts)],
     hub,

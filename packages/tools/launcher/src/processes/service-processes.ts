@@ -1,14 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@kubus/bus';
-import {
-  connectNats,
-  defaultRecordLimits,
-  ensureHubStream,
-  ensureStreams,
-  purgeRemovalMarks,
-  readSeed,
-  streamsInstance,
-} from '@kubus/bus-nats';
+import { connectNats, purgeRemovalMarks, readSeed, streamsInstance } from '@kubus/bus-nats';
 import {
   type ServiceName,
   processEvent,
@@ -41,6 +32,8 @@ import { LauncherError } from '../errors.ts';
 import { hubRelay } from '../nats/hub.ts';
 import { type InstanceCounts, instancesOf, isShared } from '../nats/identities.ts';
 import { type NatsAccess, natsRelay } from '../nats/nats-relay.ts';
+import { natsStore } from '../nats/nats-server.ts';
+import { NodeStreams } from '../nats/node-streams.ts';
 import { NodeFaults } from './node-faults.ts';
 import type { NodeDir } from '../node/node-dir.ts';
 import {
@@ -105,6 +98,7 @@ export class ServiceProcesses {
   #moving: Promise<unknown> = Promise.resolve();
   #connection: NatsConnection | undefined;
   #streams: NatsConnection | undefined;
+  #keptStreams: NodeStreams | undefined;
   #bus: Bus | undefined;
   #faults: NodeFaults | undefined;
   #stuck: StuckServices | undefined;
@@ -183,7 +177,9 @@ export class ServiceProcesses {
       connectNats({ servers: url, tls, instance, seed: await readSeed(identities, instance) });
     const streams = await connect(streamsInstance);
     this.#streams = streams;
-    await this.#keepStreams(streams);
+    const { hub = false } = this.#options;
+    this.#keptStreams = new NodeStreams({ connection: streams, node: dir.node, store: natsStore(dir), hub, logger });
+    await this.#keptStreams.ensure();
     this.#purging = setInterval(() => void this.#purge(streams), PURGE_EVERY_MS);
     const connection = await connect(launcherInstance);
     this.#connection = connection;
@@ -228,6 +224,7 @@ export class ServiceProcesses {
     clearInterval(this.#purging);
     await this.#faults?.end();
     await this.#connection?.close();
+    this.#keptStreams?.stop();
     await this.#streams?.close();
     this.#slot.release();
   }
@@ -339,38 +336,6 @@ export class ServiceProcesses {
   #named(key: string): string[] {
     checkOwnProcess(key, this.#shape);
     return this.#supervisor.names.filter((name) => name === key || serviceOfInstance(name) === key);
-  }
-
-  /** Creates the streams now and after every reconnection: they are in memory, and a restarted NATS server has none. */
-  async #keepStreams(connection: NatsConnection): Promise<void> {
-    const { dir, hub = false } = this.#options;
-    const ensure = async () => {
-      await this.#retryUntilDone(connection, 'the streams', () =>
-        ensureStreams(connection, dir.node, defaultRecordLimits),
-      );
-      // Not awaited: nothing in the node needs the hub's stream.
-      if (hub) {
-        const make = () => ensureHubStream(connection, dir.node, systemClock.now());
-        void this.#retryUntilDone(connection, 'the stream for the hub', make);
-      }
-    };
-    await ensure();
-    void (async () => {
-      for await (const status of connection.status()) if (status.type === 'reconnect') await ensure();
-    })();
-  }
-
-  /** Retries every 100 ms until it succeeds or the connection is closed. */
-  async #retryUntilDone(connection: NatsConnection, what: string, make: () => Promise<void>): Promise<void> {
-    while (!connection.isClosed()) {
-      try {
-        await make();
-        return;
-      } catch (error) {
-        this.#options.logger.warn({ err: toError(error) }, `cannot create ${what} yet; trying again`);
-        await wait(100);
-      }
-    }
   }
 
   /** Purges old removal marks; after an error the next run purges them. */

@@ -1,0 +1,117 @@
+import { type RecordStorage, defaultRecordLimits, ensureHubStream, ensureStreams } from '@kubus/bus-nats';
+import { type Logger, hasErrno, toError } from '@kubus/ports';
+import { systemClock } from '@kubus/service-kit';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { statfs } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** How often the room on the disk of the streams is looked at, in milliseconds: often enough for a disk that is being filled fast. */
+const LOOK_MS = 1_000;
+/** Below this, the record of messages is kept in memory. */
+const SHORT_BYTES = 64 * 1024 * 1024;
+/** With this much free, it is in files again: twice its limit there. */
+const ROOM_BYTES = 2 * defaultRecordLimits.maxBytes;
+
+/** What {@link NodeStreams} needs. */
+export interface NodeStreamsOptions {
+  /** With the identity of the streams. */
+  readonly connection: NatsConnection;
+  readonly node: string;
+  /** The folder of the node's own NATS server; it does not exist where another server is used, whose disk is not watched. */
+  readonly store: string;
+  /** Whether there is a stream for a hub. */
+  readonly hub: boolean;
+  readonly logger: Logger;
+}
+
+/**
+ * A node's streams: made at once and after every reconnection, because facts are in memory and a restarted server has none. The record
+ * of messages is in memory while the disk is nearly full, because the server no longer answers once it cannot write the record.
+ */
+export class NodeStreams {
+  readonly #options: NodeStreamsOptions;
+  readonly #looking: NodeJS.Timeout;
+  #storage: RecordStorage = 'files';
+  /** One change at a time. */
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(options: NodeStreamsOptions) {
+    this.#options = options;
+    this.#looking = setInterval(() => void this.#look(), LOOK_MS);
+    void this.#follow();
+  }
+
+  /** Resolves when the streams exist, or when the connection is closed. */
+  async ensure(): Promise<void> {
+    await this.#decide();
+    await this.#make();
+  }
+
+  /** The streams stay. */
+  stop(): void {
+    clearInterval(this.#looking);
+  }
+
+  async #follow(): Promise<void> {
+    for await (const { type } of this.#options.connection.status()) if (type === 'reconnect') await this.ensure();
+  }
+
+  async #look(): Promise<void> {
+    if (await this.#decide()) await this.#make();
+  }
+
+  /** Decides where the record is. Returns whether that is another place than before. */
+  async #decide(): Promise<boolean> {
+    const { store, logger } = this.#options;
+    const before = this.#storage;
+    const freeBytes = await freeOn(store);
+    if (freeBytes === undefined || freeBytes >= (before === 'files' ? SHORT_BYTES : ROOM_BYTES))
+      this.#storage = 'files';
+    else this.#storage = 'memory';
+    if (this.#storage === before) return false;
+    const what =
+      this.#storage === 'memory'
+        ? 'the disk is nearly full: the record of messages begins anew in memory; make room on it'
+        : 'the disk has room again: the record of messages begins anew in files';
+    logger.warn({ path: store, freeBytes }, what);
+    return true;
+  }
+
+  #make(): Promise<void> {
+    const { connection, node, hub } = this.#options;
+    this.#last = this.#last.then(async () => {
+      await this.#retryUntilDone('the streams', () =>
+        ensureStreams(connection, node, defaultRecordLimits, this.#storage),
+      );
+      // Not awaited: nothing in the node needs the hub's stream.
+      if (hub) {
+        void this.#retryUntilDone('the stream for the hub', () => ensureHubStream(connection, node, systemClock.now()));
+      }
+    });
+    return this.#last;
+  }
+
+  /** Retries every 100 ms until it succeeds or the connection is closed. */
+  async #retryUntilDone(what: string, make: () => Promise<void>): Promise<void> {
+    const { connection, logger } = this.#options;
+    while (!connection.isClosed()) {
+      try {
+        await make();
+        return;
+      } catch (error) {
+        logger.warn({ err: toError(error) }, `cannot create ${what} yet; trying again`);
+        await wait(100);
+      }
+    }
+  }
+}
+
+/** Bytes that are free on the disk of a folder; undefined when there is no such folder; 0 when that cannot be read. */
+async function freeOn(path: string): Promise<number | undefined> {
+  try {
+    const { bavail, bsize } = await statfs(path);
+    return bavail * bsize;
+  } catch (error) {
+    return hasErrno(error, 'ENOENT') ? undefined : 0;
+  }
+}
