@@ -3,6 +3,7 @@ import { announceServer } from '@kubus/bus/testing';
 import { NatsTransport } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
+  type ClaimUse,
   type ClusterNode,
   type DeviceAllocation,
   type DeviceResource,
@@ -17,6 +18,7 @@ import {
   type ServiceName,
   type SourceName,
   type StreamEvent,
+  claimUse,
   clusterNode,
   criCommands,
   deviceAllocation,
@@ -93,6 +95,7 @@ export class ApiNode {
   #nodes: FactOwner<ClusterNode> | undefined;
   #resources: FactOwner<DeviceResource> | undefined;
   #allocations: FactOwner<DeviceAllocation> | undefined;
+  #claims: FactOwner<ClaimUse> | undefined;
   #works: FactOwner<PodWork> | undefined;
   #runtime: FactOwner<RuntimePod> | undefined;
   #syncLoop: Server | undefined;
@@ -149,6 +152,7 @@ export class ApiNode {
     node.#nodes = agent.owner(clusterNode);
     node.#resources = agent.owner(deviceResource);
     node.#allocations = agent.owner(deviceAllocation);
+    node.#claims = agent.owner(claimUse);
     const { verbosities } = node;
     agent.reader(nodeLogLevel, { changed: ({ value }) => verbosities.push(value.verbosity) });
     const people = await node.#connect('cli');
@@ -224,6 +228,11 @@ export class ApiNode {
   /** Publishes the devices that a pod's containers were allocated. */
   given(allocation: DeviceAllocation): void {
     this.#allocations?.put(allocation.ref.uid, allocation, { pod: allocation.ref.uid });
+  }
+
+  /** A pod uses resource claims. */
+  claimed(pod: Pod, claims: ClaimUse['claims']): void {
+    this.#claims?.put(pod.metadata.uid, { claims }, { pod: pod.metadata.uid });
   }
 
   status(pod: Pod, status: PodStatus): void {

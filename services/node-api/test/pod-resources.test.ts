@@ -21,6 +21,15 @@ beforeAll(async () => {
   ];
   node.hasDevices({ resource, devices, gone: false });
   node.hasDevices({ resource: 'example.com/gone', devices: [{ id: 'd', healthy: true }], gone: true });
+  web.spec.resourceClaims = [
+    { name: 'gpu', resourceClaimName: 'g' },
+    { name: 'other', resourceClaimName: 'o' },
+  ];
+  const side = web.spec.containers.find(({ name }) => name === 'side');
+  if (side !== undefined) side.resources = { claims: [{ name: 'gpu' }] };
+  const device = { pool: 'node0', device: 'd0', requests: [], cdiDevices: ['a.test/gpu=d0'] };
+  const prepared = (name: string) => ({ name, uid: name, drivers: [{ driver: 'a.test', devices: [device] }] });
+  node.claimed(web, [prepared('g'), prepared('o')]);
   for (const pod of [web, over]) {
     node.want('api', pod);
     const resources = [{ resource, devices: [{ id: 'a', topology: { numaNodes: [1] } }, { id: 'b' }] }];
@@ -36,15 +45,22 @@ const callee = () => ({ socket: socket(), limitMs: 10_000 });
 const a = { resourceName: resource, deviceIds: ['a'], topology: { nodes: [{ ID: '1' }] } };
 const b = { resourceName: resource, deviceIds: ['b'], topology: undefined };
 const nothing = { cpuIds: [], memory: [], dynamicResources: [] };
+const claimResources = [
+  {
+    ...{ driverName: 'a.test', poolName: 'node0', deviceName: 'd0', shareId: undefined },
+    cdiDevices: [{ name: 'a.test/gpu=d0' }],
+  },
+];
+const claim = { claimName: 'g', claimNamespace: 'default', claimResources };
 const listed = {
   ...{ name: 'web', namespace: 'default' },
   containers: [
     { name: 'main', devices: [a, b], ...nothing },
-    { name: 'side', devices: [], ...nothing },
+    { name: 'side', devices: [], ...nothing, dynamicResources: [claim] },
   ],
 };
 
-test('lists pods that have not ended, and allocatable devices', async () => {
+test('lists pods that have not ended, with devices and claims of their containers, and allocatable devices', async () => {
   expect(statSync(socket()).mode & 0o777).toBe(0o600);
   expect(await callPlugin(callee(), PodResourcesListerService.list, {})).toEqual({ podResources: [listed] });
   expect(await callPlugin(callee(), PodResourcesListerService.getAllocatableResources, {})).toEqual({

@@ -13,6 +13,7 @@ import {
   type PodWorkerReport,
   type RuntimeCondition,
   type ServiceShare,
+  type PreparedClaim,
   type SubPathsRequest,
   allocateDevices,
   clusterNode,
@@ -25,13 +26,15 @@ import {
   podRefOf,
   podVolumes,
   podWork,
+  prepareClaims,
   prepareSubPaths,
   runtimeCondition,
   serviceShare,
+  unprepareClaims,
 } from '@kubus/contracts';
 import { podLimits } from '@kubus/cgroup-config';
 import type { SeccompSettings } from '@kubus/container-config';
-import { silentLogger } from '@kubus/ports';
+import { KubusError, silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import type { CrashLoopOptions, DeadContainerPolicy } from '@kubus/pod-lifecycle';
 import { type HookRequest, PodWorkers } from '../src/index.ts';
@@ -90,6 +93,10 @@ export class ScriptedNode {
   readonly asked: string[] = [];
   /** What each container has for itself, by name. */
   cpusets: Record<string, { cpus?: string; mems?: string }> = {};
+  /** The claims that node-agent prepares; a text: why it does not. */
+  claims: readonly PreparedClaim[] | string = [];
+  /** What is asked for the claims of pods: `prepare`, `start` for a container, `unprepare`. */
+  readonly claimed: string[] = [];
   /** By slot. */
   readonly #lives = new Map<number, { member: LocalMember; workers: PodWorkers }>();
   #epoch = 0;
@@ -109,6 +116,16 @@ export class ScriptedNode {
       const cpuset = this.cpusets[starting];
       const none = { envs: {}, mounts: [], devices: [], annotations: {}, cdiDevices: [] };
       return Promise.resolve({ containers: cpuset === undefined ? {} : { [starting]: { ...none, cpuset } } });
+    });
+    this.#nodeAgent.serve(prepareClaims, ({ request: { started } }) => {
+      this.claimed.push(started ? 'start' : 'prepare');
+      if (typeof this.claims === 'string') throw new KubusError('claims', this.claims);
+      return Promise.resolve({ claims: [...this.claims] });
+    });
+    this.#nodeAgent.serve(unprepareClaims, () => {
+      this.claimed.push('unprepare');
+      if (typeof this.claims === 'string') throw new KubusError('claims', this.claims);
+      return Promise.resolve({});
     });
     this.#shares = this.broker.join('launcher', this.clock).bus.owner(serviceShare);
     this.setRuntime(runtimeReady);

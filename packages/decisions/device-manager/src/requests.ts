@@ -10,9 +10,15 @@ export interface ContainerRequest {
 }
 
 /** The extended resources that a pod's containers request, in the order in which the containers start. */
-export function deviceRequests({ spec }: Pick<Pod, 'spec'>): readonly ContainerRequest[] {
-  const init = (spec.initContainers ?? []).map((one) => ({ ...requestOf(one), ends: one.restartPolicy !== 'Always' }));
-  const regular = spec.containers.map((one) => ({ ...requestOf(one), ends: false }));
+export function deviceRequests({ spec, status }: Pick<Pod, 'spec' | 'status'>): readonly ContainerRequest[] {
+  const mappings = status?.extendedResourceClaimStatus?.requestMappings ?? [];
+  const isClaimed: IsClaimed = (container, resource) =>
+    mappings.some((one) => one.containerName === container && one.resourceName === resource);
+  const init = (spec.initContainers ?? []).map((one) => ({
+    ...requestOf(one, isClaimed),
+    ends: one.restartPolicy !== 'Always',
+  }));
+  const regular = spec.containers.map((one) => ({ ...requestOf(one, isClaimed), ends: false }));
   return [...init, ...regular].filter(({ counts }) => Object.keys(counts).length > 0);
 }
 
@@ -42,9 +48,13 @@ export function podCounts(requests: readonly Pick<ContainerRequest, 'ends' | 'co
   return most;
 }
 
-function requestOf({ name, resources }: Container): Omit<ContainerRequest, 'ends'> {
+/** A claim stands for this resource of a container (KEP-5004): no device plugin serves it. */
+type IsClaimed = (container: string, resource: string) => boolean;
+
+function requestOf({ name, resources }: Container, isClaimed: IsClaimed): Omit<ContainerRequest, 'ends'> {
   const counts = Object.entries(resources?.limits ?? {}).flatMap(([resource, text]): [string, number][] => {
-    const quantity = isExtendedResource(resource) ? parseQuantity(text) : undefined;
+    const isDevice = isExtendedResource(resource) && !isClaimed(name, resource);
+    const quantity = isDevice ? parseQuantity(text) : undefined;
     const count = quantity === undefined ? 0 : Number(quantityUnits(quantity));
     return count > 0 ? [[resource, count]] : [];
   });

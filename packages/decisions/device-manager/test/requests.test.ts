@@ -32,6 +32,15 @@ test('deviceRequests lists the requests of containers in the order in which they
   ]);
 });
 
+test('an extended resource for which the scheduler has made a claim is asked of no device plugin', () => {
+  const spec = {
+    containers: [container('main', { 'example.com/a': '1' }), container('side', { 'example.com/a': '2' })],
+  };
+  const requestMappings = [{ containerName: 'main', resourceName: 'example.com/a', requestName: 'r' }];
+  const status = { extendedResourceClaimStatus: { resourceClaimName: 'c', requestMappings } };
+  expect(deviceRequests({ spec, status })).toEqual([{ name: 'side', ends: false, counts: { 'example.com/a': 2 } }]);
+});
+
 test('later containers may get the devices of an init container, unless one before them keeps them', () => {
   const afterInit = nextReusable([], { ends: true }, ['a', 'b']);
   expect(afterInit).toEqual(['a', 'b']);

@@ -29,6 +29,12 @@ function containerClaims(pod: ClaimPod, container: ClaimContainer): readonly Cla
   return [...uses, ...extendedUses(pod, container)];
 }
 
+/** The names of the ResourceClaims that a container uses, each once. */
+export function containerClaimNames(pod: ClaimPod, container: ClaimContainer): readonly string[] {
+  const uses = containerClaims(pod, container);
+  return 'problem' in uses ? [] : [...new Set(uses.map(({ claim }) => claim))];
+}
+
 /**
  * The CDI devices of a container, each once, in the order of its claims. A device that serves no particular request is for everyone
  * who uses the claim.

@@ -12,5 +12,5 @@ export {
   withPod,
   withoutPod,
 } from './claim-ledger.ts';
-export { claimDevices } from './container-claims.ts';
+export { claimDevices, containerClaimNames } from './container-claims.ts';
 export { hasClaims, podClaims } from './pod-claims.ts';

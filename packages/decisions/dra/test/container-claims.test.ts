@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Container } from '@kubus/contracts';
-import { claimDevices } from '../src/index.ts';
+import { claimDevices, containerClaimNames } from '../src/index.ts';
 import { podWith } from './pod.ts';
 
 const device = (name: string, requests: string[], ...cdiDevices: string[]) => ({
@@ -71,6 +71,14 @@ test.each<[string, Container, readonly string[]]>([
   ],
 ])('a container with %s', (_, container, devices) => {
   expect(claimDevices(pod, container, claims)).toEqual(devices);
+});
+
+test('a container is listed with each of its claims once', () => {
+  const resources = {
+    ...using({ name: 'gpu', request: 'big' }, { name: 'gpu' }),
+    requests: { 'example.com/gpu': '1' },
+  };
+  expect(containerClaimNames(pod, { name: 'main', resources })).toEqual(['g', 'extended']);
 });
 
 test('a container whose claim is not prepared does not start', () => {

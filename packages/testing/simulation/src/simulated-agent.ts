@@ -8,9 +8,11 @@ import {
   nodePressure,
   podWork,
   podWorker,
+  prepareClaims,
   readPressure,
   runtimePod,
   serviceContracts,
+  unprepareClaims,
 } from '@kubus/contracts';
 import { parseThresholds } from '@kubus/eviction';
 import { ActivePods, Eviction, PressureWatch } from '@kubus/node-agent/pressure';
@@ -77,6 +79,8 @@ function leaveOut(bus: Bus): void {
   for (const fact of reads) if (!used.includes(fact)) bus.reader(fact);
   for (const fact of owns) if (!used.includes(fact)) bus.owner(fact).complete();
   bus.serve(allocateDevices, () => Promise.resolve({ containers: {} }));
+  bus.serve(prepareClaims, () => Promise.resolve({ claims: [] }));
+  bus.serve(unprepareClaims, () => Promise.resolve({}));
   bus.serve(readPressure, () => Promise.resolve({ signals: [], thresholds: [], conditions: [], transitionSeconds: 0 }));
 }
 

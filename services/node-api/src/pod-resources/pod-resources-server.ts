@@ -16,7 +16,6 @@ export class PodResourcesServer {
   readonly #injector: ConnectionInjector;
 
   constructor({ facts, devices, allow, count }: PodResourcesOptions) {
-    const devicesOf = devices.of.bind(devices);
     const serve =
       <Request>(
         method: PodResourcesMethod,
@@ -34,13 +33,13 @@ export class PodResourcesServer {
         else respond({ code: status.UNKNOWN, details: missing(request) });
       };
     this.#server.addService(PodResourcesListerService, {
-      list: serve('list', () => ({ podResources: listedPods(facts.pods(), devicesOf) })),
+      list: serve('list', () => ({ podResources: listedPods(facts.pods(), devices) })),
       getAllocatableResources: serve('get_allocatable', () => allocatableResources(devices.resources())),
       get: serve(
         'get',
         ({ podNamespace, podName }: GetPodResourcesRequest): GetPodResourcesResponse | undefined => {
           const found = facts.find(podNamespace, podName);
-          return found && { podResources: podResources(found, devicesOf) };
+          return found && { podResources: podResources(found, devices) };
         },
         ({ podNamespace, podName }) => `pod ${podName} in namespace ${podNamespace} not found`,
       ),

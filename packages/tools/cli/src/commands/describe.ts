@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { encodeToken, manifest, podNetwork, podVolumes } from '@kubus/contracts';
+import { claimUse, encodeToken, manifest, podNetwork, podVolumes } from '@kubus/contracts';
 import { describeManifest } from '../describe/describe-manifest.ts';
 import { describeNode } from '../describe/describe-node.ts';
 import { describeEvents } from '../describe/describe-events.ts';
-import { describeNetwork, describePod, describeVolumes } from '../describe/describe-pod.ts';
+import { describeClaims, describeNetwork, describePod, describeVolumes } from '../describe/describe-pod.ts';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
@@ -80,6 +80,7 @@ const describers: Readonly<Record<string, (link: NodeLink, name: string, namespa
     pods: async (link, name, namespace) => {
       const pod = (await Pods.read(link)).find(name, namespace, link.bus.node);
       const network = (await link.facts(podNetwork)).get(pod.uid)?.value;
+      const claims = (await link.facts(claimUse)).get(pod.uid)?.value;
       const volumes = (await link.facts(podVolumes)).get(pod.uid)?.value;
       const events = newestEvents(await link.record(eventsOf(encodeToken(pod.uid))));
       return {
@@ -87,6 +88,7 @@ const describers: Readonly<Record<string, (link: NodeLink, name: string, namespa
           ...describePod(pod, link.bus.node),
           ...describeVolumes(pod.work.pod, volumes),
           ...describeNetwork(network),
+          ...describeClaims(claims),
           ...describeEvents(events, Date.now()),
         ],
         document: (format) =>

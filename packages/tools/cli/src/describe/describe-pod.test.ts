@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { describeNetwork, describeVolumes } from './describe-pod.ts';
+import { describeClaims, describeNetwork, describeVolumes } from './describe-pod.ts';
 
 test('the network of a pod lists its interfaces with their problems', () => {
   const attachment = {
@@ -25,6 +25,16 @@ test('the network of a pod lists its interfaces with their problems', () => {
     '    Problem:       plugin portmap failed (CHECK): lost',
   ]);
   expect(describeNetwork(undefined)).toEqual([]);
+});
+
+test('the claims of a pod are listed with their devices, also one that is not prepared yet', () => {
+  const device = { pool: 'node0', device: 'd0', requests: ['r'], cdiDevices: ['a.test/gpu=d0'] };
+  const prepared = { name: 'gpu', uid: 'u', drivers: [{ driver: 'a.test', devices: [device] }] };
+  expect(describeClaims({ claims: [prepared, { name: 'late', uid: 'l', drivers: [] }] })).toEqual([
+    'Claims:',
+    '  CLAIM   DRIVER   DEVICE     CDI\n  gpu     a.test   node0/d0   a.test/gpu=d0\n  late             -',
+  ]);
+  expect(describeClaims(undefined)).toEqual([]);
 });
 
 test('the volumes of a pod are listed with their host paths and the objects they wait for', () => {

@@ -1,4 +1,5 @@
 import {
+  type ClaimUse,
   type ContainerState,
   type ContainerStatus,
   type Pod,
@@ -78,6 +79,18 @@ export function describeNetwork(network: PodNetwork | undefined): string[] {
       ...(problem === undefined ? [] : [`    Problem:       ${problem}`]),
     ]),
   ];
+}
+
+/** The resource claims that the pod uses, with the devices that drivers have prepared. */
+export function describeClaims(use: ClaimUse | undefined): string[] {
+  if (use === undefined) return [];
+  const rows = use.claims.flatMap(({ name, drivers }) => {
+    const devices = drivers.flatMap(({ driver, devices: of }) =>
+      of.map(({ pool, device, cdiDevices }) => [name, driver, `${pool}/${device}`, cdiDevices.join(', ')]),
+    );
+    return devices.length > 0 ? devices : [[name, drivers.map(({ driver }) => driver).join(', '), '-', '']];
+  });
+  return ['Claims:', indent(formatTable(['CLAIM', 'DRIVER', 'DEVICE', 'CDI'], rows))];
 }
 
 function describeContainer(
