@@ -4,6 +4,7 @@ import { type Bus, CommandFailed, type FactOwner } from '@kubus/bus';
 import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
 import {
   type CpuPool,
+  type NodeTopology,
   type PodWorkerReport,
   allocateDevices,
   configuredSources,
@@ -11,6 +12,7 @@ import {
   desiredPods,
   deviceResource,
   mergedHintsSchema,
+  nodeTopology,
   podWork,
   podWorker,
 } from '@kubus/contracts';
@@ -26,13 +28,14 @@ import { DeviceService } from '../src/devices/device-service.ts';
 const GI = 1024 ** 3;
 
 let dir: string;
-/** The node's root folder. */
 let root: string;
 let clock: ManualClock;
 let broker: LocalBroker;
 let asking: Bus;
 let workers: FactOwner<PodWorkerReport>;
 let pools: string[];
+let topologies: Map<string, NodeTopology>;
+let shown: () => void;
 let poolChanged: () => void;
 let life: { service: DeviceService; member: LocalMember; metrics: Metrics } | undefined;
 let epoch: number;
@@ -47,6 +50,8 @@ beforeEach(() => {
   [epoch, life, pools, plugins] = [0, undefined, [], []];
   poolChanged = () => undefined;
   plugged = () => undefined;
+  shown = () => undefined;
+  topologies = new Map();
   asking = broker.join('sync-loop', clock).bus;
   asking.owner(podWork);
   const worker = broker.join('pod-workers', clock).bus;
@@ -60,6 +65,12 @@ beforeEach(() => {
   broker.join('node-api', clock).bus.reader(deviceResource, {
     changed: ({ value }) => {
       if (!value.gone) plugged();
+    },
+  });
+  broker.join('cli', clock).bus.reader(nodeTopology, {
+    changed: ({ key, value }) => {
+      topologies.set(key, value);
+      shown();
     },
   });
   const sources = broker.join('config-sources', clock).bus;
@@ -215,6 +226,36 @@ test('memory is of NUMA nodes, and that of an ended init container is free for o
   expect(await ask('c', { main: { memory: 4 } })).toEqual({ main: { mems: '1' } });
   // No memory is left for the init container, which does not run again.
   expect(await ask('a', pod, 'main')).toEqual({ main: { cpus: '1', mems: '0' } });
+});
+
+test('the machine is a fact with what containers have for themselves, as it is on the disk', async () => {
+  await start({ memoryPolicy: 'Static' });
+  expect(topologies.get('node0')).toMatchObject({ reserved: '0', shared: '0-3', containers: [] });
+  await ask('a', { main: { cpus: 2, memory: 1 }, side: { memory: 1 } });
+  expect(topologies.get('node0')).toMatchObject({
+    policies: { cpu: 'static', memory: 'Static', topology: 'none', scope: 'container' },
+    ...{ reserved: '0', shared: '0-1' },
+    memory: [
+      { node: 0, resource: 'memory', allocatable: 3 * GI, free: GI },
+      { node: 1, resource: 'memory', allocatable: 4 * GI, free: 4 * GI },
+    ],
+    containers: [
+      { uid: 'a', name: 'main', cpus: '2-3', memory: [{ nodes: '0', resource: 'memory', bytes: GI }] },
+      { uid: 'a', name: 'side', memory: [{ nodes: '0', resource: 'memory', bytes: GI }] },
+    ],
+  });
+  await end('a');
+  expect(topologies.get('node0')).toMatchObject({ shared: '0-3', containers: [] });
+});
+
+test('the machine is a fact where no container has anything for itself, too', async () => {
+  const known = new Promise<void>((resolve) => (shown = resolve));
+  await start({ cpuPolicy: 'none' });
+  await known;
+  const found = topologies.get('node0');
+  expect(found?.machine.nodes.map(({ cpus }) => cpus)).toEqual(['0-1', '2-3']);
+  expect(found?.containers).toEqual([]);
+  expect(found).not.toHaveProperty('shared');
 });
 
 test('another policy is refused while the checkpoint of the old one is there', async () => {

@@ -1,2 +1,2 @@
 export { MachineError } from './machine-error.ts';
-export { readMachine } from './read-machine.ts';
+export { type FoundMachine, readMachine } from './read-machine.ts';

@@ -23,6 +23,7 @@ import { csiDriver, volumeAttachment, volumeClaim } from './messages/storage.ts'
 import { streamEvent } from './messages/stream.ts';
 import { csiPlugin, volumesInUse } from './messages/volume.ts';
 import { workerNodeEvent } from './messages/worker.ts';
+import { nodeTopology } from './messages/topology.ts';
 
 /** A message that may have no cause on the bus, because its cause is outside the bus. */
 export interface PossibleRoot {
@@ -92,6 +93,7 @@ export const possibleRoots: readonly PossibleRoot[] = [
     because: 'read from the checkpoint of an earlier process, or a pod that ended unnoticed no longer uses its claims',
   },
   { type: cpuPool, because: 'read from the checkpoint of the CPU manager' },
+  { type: nodeTopology, because: 'read from the machine, or from the checkpoints of its managers' },
   { type: instanceJournal, because: 'what came in through the ports of an instance' },
   ...[injectFault, clearFault, disturbService].map((type) => ({
     type,

@@ -32,6 +32,7 @@ import { mirrorPod, statusWrite } from './messages/status.ts';
 import { streamEvent } from './messages/stream.ts';
 import { csiDriver, volumeAttachment, volumeClaim } from './messages/storage.ts';
 import { evictPod, podWake, podWork, shutdownProgress } from './messages/sync.ts';
+import { nodeTopology } from './messages/topology.ts';
 import {
   claimExpansion,
   csiPlugin,
@@ -211,7 +212,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'node-agent': {
     about:
       'Maintains the Node object of this node (registration, conditions, lease) and the devices of the node and their allocation, the resource claims of pods, and who has CPUs and memory for itself; delays a shutdown of the machine; watches what the node is short of, and which pod has to go for it.',
-    owns: [clusterNode, deviceResource, deviceAllocation, cpuPool, claimUse, nodeShutdown, nodePressure],
+    owns: [clusterNode, deviceResource, deviceAllocation, cpuPool, nodeTopology, claimUse, nodeShutdown, nodePressure],
     reads: [
       ...everyDesiredPod,
       configuredSources,
@@ -295,11 +296,14 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       cachedObject,
       claimUse,
       clusterNode,
+      deviceAllocation,
+      deviceResource,
       imagePull,
       manifest,
       mirrorPod,
       networkCondition,
       nodePressure,
+      nodeTopology,
       podNetwork,
       podProbes,
       podStatus,

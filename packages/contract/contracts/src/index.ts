@@ -25,5 +25,6 @@ export * from './messages/status.ts';
 export * from './messages/storage.ts';
 export * from './messages/stream.ts';
 export * from './messages/sync.ts';
+export * from './messages/topology.ts';
 export * from './messages/volume.ts';
 export * from './messages/worker.ts';

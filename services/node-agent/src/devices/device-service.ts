@@ -1,4 +1,4 @@
-import { cpuPool, deviceAllocation, deviceResource } from '@kubus/contracts';
+import { cpuPool, deviceAllocation, deviceResource, nodeTopology } from '@kubus/contracts';
 import { DEFAULT_BUCKETS, Distribution, Tally } from '@kubus/metrics';
 import { DevicePluginRegistry, PluginWatcher, type RegisteredPlugin, devicePlugins } from '@kubus/node-plugins';
 import { FileRecordStore, type ServiceContext } from '@kubus/service-kit';
@@ -50,7 +50,10 @@ export class DeviceService {
       records: store('devices'),
       logger,
     });
-    const exclusive = await ExclusiveThings.start({ config, pool: bus.owner(cpuPool), logger, root, sys });
+    const exclusive = await ExclusiveThings.start({
+      ...{ config, logger, root, sys },
+      ...{ pool: bus.owner(cpuPool), topology: bus.owner(nodeTopology) },
+    });
     exclusive?.metrics.show(metrics);
     const seconds = new Distribution(DEFAULT_BUCKETS);
     const ended = new EndedPods(bus);

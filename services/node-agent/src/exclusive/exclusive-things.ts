@@ -1,5 +1,5 @@
 import type { Cause, FactOwner } from '@kubus/bus';
-import type { CpuPool } from '@kubus/contracts';
+import type { CpuPool, NodeTopology } from '@kubus/contracts';
 import {
   type ExclusiveSetup,
   type Ledger,
@@ -13,11 +13,12 @@ import {
 } from '@kubus/exclusive';
 import { ExclusiveState, ExclusiveStateError } from '@kubus/exclusive-state';
 import { Lanes } from '@kubus/flow';
-import { readMachine } from '@kubus/machine-topology';
+import { type FoundMachine, readMachine } from '@kubus/machine-topology';
 import { type Logger, toError } from '@kubus/ports';
 import { ConfigError, type NodeConfig } from '@kubus/service-kit';
 import { ExclusiveMetrics } from './exclusive-metrics.ts';
 import { exclusiveSettings } from './exclusive-settings.ts';
+import { nodeTopologyOf } from './node-topology.ts';
 import { type ChangeLedger, type DeviceHints, ExclusiveTurn } from './exclusive-turn.ts';
 
 /** All changes of the ledger are in one lane. */
@@ -32,6 +33,7 @@ export interface Cpuset {
 export interface ExclusiveThingsOptions {
   readonly config: Pick<NodeConfig, 'devices' | 'eviction' | 'exclusive' | 'node' | 'pods' | 'reserved'>;
   readonly pool: FactOwner<CpuPool>;
+  readonly topology: FactOwner<NodeTopology>;
   readonly logger: Logger;
   /** The kubelet's root folder, which exists. */
   readonly root: string;
@@ -46,6 +48,7 @@ export interface ExclusiveThingsOptions {
 export class ExclusiveThings {
   readonly metrics: ExclusiveMetrics;
   readonly #options: ExclusiveThingsOptions;
+  readonly #found: FoundMachine;
   readonly #setup: ExclusiveSetup;
   readonly #state: ExclusiveState;
   readonly #lanes = new Lanes();
@@ -67,26 +70,35 @@ export class ExclusiveThings {
     });
     if (cpu === 'none' && memory === 'None' && Object.keys(cpuOptions).length === 0) {
       pool.complete();
+      void showMachine(options);
       return undefined;
     }
-    const { machine } = await readMachine(options.sys);
+    const found = await readMachine(options.sys);
+    const { machine } = found;
     const setup = exclusiveSetup(machine, exclusiveSettings(config));
     if ('problem' in setup) throw new ConfigError('bad-config', setup.problem);
     const ledger = { ...emptyLedger(setup), ...used(had) };
     const problem = ledgerProblem(setup, ledger);
     if (problem !== undefined) throw new ConfigError('bad-config', problem);
-    const things = new ExclusiveThings(options, { setup, state, ledger });
+    const things = new ExclusiveThings(options, { found, setup, state, ledger });
     await things.#write(ledger, undefined);
     things.#publish([]);
     pool.complete();
+    options.topology.complete();
     return things;
   }
 
   private constructor(
     options: ExclusiveThingsOptions,
-    { setup, state, ledger }: { setup: ExclusiveSetup; state: ExclusiveState; ledger: Ledger },
+    {
+      found,
+      setup,
+      state,
+      ledger,
+    }: { found: FoundMachine; setup: ExclusiveSetup; state: ExclusiveState; ledger: Ledger },
   ) {
     this.#options = options;
+    this.#found = found;
     this.#setup = setup;
     this.#state = state;
     this.#ledger = ledger;
@@ -159,7 +171,7 @@ export class ExclusiveThings {
     if (next === before) return;
     await this.#write(next, before);
     this.#ledger = next;
-    if (next.shared !== before.shared) this.#publish(causes);
+    this.#publish(causes, before);
   }
 
   /** Writes what has changed; all of it without a ledger of before. */
@@ -171,9 +183,25 @@ export class ExclusiveThings {
     if (memory !== undefined && hasMemory) await this.#state.writeMemory(next);
   }
 
-  #publish(causes: readonly Cause[]): void {
-    const { config, pool } = this.#options;
-    if (this.#setup.cpu !== undefined) pool.put(config.node, { cpus: cpuSetText(this.#ledger.shared) }, { causes });
+  /** What others see of the ledger, as far as it differs from the one of before. */
+  #publish(causes: readonly Cause[], before?: Ledger): void {
+    const { config, pool, topology } = this.#options;
+    const { shared } = this.#ledger;
+    if (this.#setup.cpu !== undefined && shared !== before?.shared) {
+      pool.put(config.node, { cpus: cpuSetText(shared) }, { causes });
+    }
+    const given = { setup: this.#setup, ledger: this.#ledger };
+    topology.put(config.node, nodeTopologyOf(this.#found, config, given), { causes });
+  }
+}
+
+/** Publishes the machine of a node on which no container has anything for itself: nobody waits for it. */
+async function showMachine({ config, topology, logger, sys }: ExclusiveThingsOptions): Promise<void> {
+  try {
+    topology.put(config.node, nodeTopologyOf(await readMachine(sys), config));
+    topology.complete();
+  } catch (error) {
+    logger.warn({ err: toError(error) }, 'cannot read the CPUs and NUMA nodes of the machine');
   }
 }
 

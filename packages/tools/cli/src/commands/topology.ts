@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
 import type { PodRecord } from '../pods/pod-record.ts';
+import type { TopologyFacts } from '../topology/topology-view.ts';
 import type { Trial } from '../topology/trial.ts';
 import { UserError } from '../user-error.ts';
 
@@ -19,6 +20,12 @@ interface TryOptions {
   readonly output?: Format;
 }
 
+interface ShowOptions {
+  readonly recording?: string;
+  readonly at?: string;
+  readonly output?: Format;
+}
+
 interface WhyOptions {
   readonly namespace: string;
   readonly recording?: string;
@@ -28,7 +35,28 @@ interface WhyOptions {
 export function addTopology(program: Command): void {
   const topology = program
     .command('topology')
-    .description('CPUs and NUMA nodes: what a kubelet would allocate on a machine, and why the node refused a pod');
+    .description('CPUs, NUMA nodes and devices: who has them, why a pod was refused, what a kubelet would allocate');
+  topology
+    .command('show', { isDefault: true })
+    .description(
+      'show the machine of the node: sockets, NUMA nodes, caches, huge pages, CPUs and devices, and who has them',
+    )
+    .option('--recording <file>', 'read an exported recording instead of the node')
+    .option('--at <time>', 'a moment of the recording: a time, or +SECONDS since it began; default: its end')
+    .addOption(outputOption())
+    .action(async (options: ShowOptions, command: Command) => {
+      const { topologyView } = await import('../topology/topology-view.ts');
+      const { machine, policies, reserved, shared, memory, containers, devices } = topologyView(
+        await factsOf(options, command),
+      );
+      const view = { machine, policies, reserved, shared, memory, containers, devices };
+      if (options.output !== undefined) {
+        printKubusDocument('NodeTopology', view, options.output);
+        return;
+      }
+      const { topologyText } = await import('../topology/topology-text.ts');
+      print(topologyText(view));
+    });
   topology
     .command('machine')
     .description('describe this machine, for "kubus topology try --machine"')
@@ -94,6 +122,19 @@ export function addTopology(program: Command): void {
       const { refusalText } = await import('../topology/refusal-text.ts');
       print(refusalText(refusal));
     });
+}
+
+async function factsOf({ recording, at }: ShowOptions, command: Command): Promise<TopologyFacts> {
+  const { liveTopology, momentOf, recordedTopology } = await import('../topology/topology-facts.ts');
+  if (recording !== undefined) {
+    const { withRecording } = await import('../pods/recording-file.ts');
+    return withRecording(recording, (reader) =>
+      recordedTopology(reader, at === undefined ? undefined : momentOf(at, reader.meta.began)),
+    );
+  }
+  if (at !== undefined) throw new UserError('--at needs --recording');
+  const { connectNode } = await import('../node/node-link.ts');
+  return liveTopology(await connectNode(command.optsWithGlobals<{ node: string }>().node));
 }
 
 async function recordOf(name: string, { namespace, recording }: WhyOptions, command: Command): Promise<PodRecord> {

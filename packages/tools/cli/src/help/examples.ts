@@ -49,6 +49,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'record export': ['kubus record export monday monday.kubus'],
   'record import': ['kubus record import monday.kubus'],
   observatory: ['kubus observatory'],
+  'topology show': ['kubus topology', 'kubus topology show --recording monday.kubus --at +2.5'],
   'topology machine': ['kubus topology machine', 'kubus topology machine -o json'],
   'topology why': ['kubus topology why web', 'kubus topology why web --recording monday.kubus'],
   'topology try': [

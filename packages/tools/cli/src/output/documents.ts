@@ -149,6 +149,18 @@ export const documents = {
       caches: 'last-level caches that a part of a node shares: id, cpus',
     },
   },
+  NodeTopology: {
+    commands: ['topology show'],
+    fields: {
+      machine: 'as in Machine, with the lists offline and isolated',
+      policies: 'of the managers: cpu, memory, topology, scope',
+      reserved: 'CPUs that no container has for itself; missing with the CPU policy none',
+      shared: 'CPUs that no container has for itself now; missing with the CPU policy none',
+      memory: 'of NUMA nodes: node, resource, allocatable, free (bytes)',
+      containers: 'with something for themselves: uid, pod, name, cpus, memory: nodes, resource, bytes',
+      devices: 'resource, id, healthy, numaNodes, owners: uid, pod, container',
+    },
+  },
   AllocationTrial: {
     commands: ['topology try'],
     fields: {

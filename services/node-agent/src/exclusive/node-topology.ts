@@ -1,0 +1,52 @@
+import type { NodeTopology } from '@kubus/contracts';
+import { type ExclusiveSetup, type Ledger, cpuSet, cpuSetText, descriptionOf } from '@kubus/exclusive';
+import type { FoundMachine } from '@kubus/machine-topology';
+import type { NodeConfig } from '@kubus/service-kit';
+
+/** The machine, and what of it containers have for themselves; nothing without a ledger. */
+export function nodeTopologyOf(
+  { machine, offline, isolated }: FoundMachine,
+  { devices, exclusive }: Pick<NodeConfig, 'devices' | 'exclusive'>,
+  given?: { readonly setup: ExclusiveSetup; readonly ledger: Ledger },
+): NodeTopology {
+  const { sockets, nodes, cores = [], caches = [] } = descriptionOf(machine);
+  return {
+    machine: {
+      sockets,
+      nodes: nodes.map(({ distances = [], hugePages = [], ...node }) => ({ ...node, distances, hugePages })),
+      ...{ cores, caches, offline: cpuSetText(offline), isolated: cpuSetText(isolated) },
+    },
+    policies: {
+      ...{ cpu: exclusive.cpuPolicy, memory: exclusive.memoryPolicy },
+      ...{ topology: devices.topologyPolicy, scope: devices.topologyScope },
+    },
+    ...(given?.setup.cpu !== undefined && {
+      reserved: cpuSetText(given.setup.cpu.reserved),
+      shared: cpuSetText(given.ledger.shared),
+    }),
+    memory: Object.entries(given?.ledger.nodes ?? {}).flatMap(([node, { memoryMap }]) =>
+      Object.entries(memoryMap).map(([resource, { allocatable, free }]) => {
+        return { node: Number(node), resource, allocatable, free };
+      }),
+    ),
+    containers: given === undefined ? [] : containersOf(given.ledger),
+  };
+}
+
+function containersOf({ cpus, memory }: Ledger): NodeTopology['containers'] {
+  const uids = [...new Set([...Object.keys(cpus), ...Object.keys(memory)])].toSorted();
+  return uids.flatMap((uid) => {
+    const names = new Set([...Object.keys(cpus[uid] ?? {}), ...Object.keys(memory[uid] ?? {})]);
+    return [...names].toSorted().map((name) => {
+      const own = cpus[uid]?.[name];
+      const blocks = memory[uid]?.[name] ?? [];
+      return {
+        ...{ uid, name },
+        ...(own !== undefined && { cpus: cpuSetText(own) }),
+        memory: blocks.map(({ numaAffinity, type: resource, size: bytes }) => {
+          return { nodes: cpuSetText(cpuSet(numaAffinity)), resource, bytes };
+        }),
+      };
+    });
+  });
+}
