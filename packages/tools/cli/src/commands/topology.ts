@@ -114,7 +114,8 @@ export function addTopology(program: Command): void {
       const { uid, messages } = await recordOf(name, options, command);
       const { topologyRefusalIn } = await import('@kubus/causality');
       const refusal = topologyRefusalIn(messages);
-      if (refusal === undefined) throw new UserError(`pod ${name} was not refused devices, CPUs or memory`);
+      if (refusal === undefined)
+        throw new UserError(`pod ${name} was not refused devices, CPUs or memory of its own: see ./kubus why ${name}`);
       if (options.output !== undefined) {
         printKubusDocument('AllocationRefusal', { uid, ...refusal }, options.output);
         return;

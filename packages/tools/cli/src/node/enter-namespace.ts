@@ -6,7 +6,7 @@ import { defaultNode } from './node-option.ts';
 /** Commands that run in the machine's network: they create or remove the namespace, enter it themselves, need no node, or use its socket. */
 const inMachineNetwork = new Set([
   ...['up', 'down', 'ls', 'debug', 'graph', 'identities', 'kubelet', 'observatory', 'experiment', 'help'],
-  ...['api-resources', 'completion', 'complete', 'doctor', 'kubeconfig', 'kubectl', 'topology'],
+  ...['api-resources', 'completion', 'complete', 'doctor', 'kubeconfig', 'kubectl'],
   ...['logs', 'exec', 'attach', 'port-forward', 'top'],
 ]);
 
