@@ -13,6 +13,7 @@ import {
 } from '@kubus/kube-objects';
 import { fieldManager } from './field-manager.ts';
 import type { User } from './identity.ts';
+import { FieldValidation } from './field-validation.ts';
 import { listObjects } from './lists.ts';
 import { bindPod, evictPod } from './pod-actions.ts';
 import { patchKind } from './patches.ts';
@@ -24,6 +25,10 @@ import type { Target } from './target.ts';
 export interface Answer {
   readonly code: number;
   readonly body: JsonObject;
+  /** For the header `Warning`. */
+  readonly warnings?: readonly string[];
+  /** Left out: that of the encoding. */
+  readonly contentType?: string;
 }
 
 /** What a request has besides its attributes. */
@@ -63,10 +68,12 @@ export function answerObjects(
         return { code: 201, body: bindPod(registry, target, asText(at(body(), 'target', 'name'))) };
       }
       if (subresource !== '' || name !== '') throw methodNotAllowed();
-      return { code: 201, body: registry.create(target, body(), { ...options, manager: manager('CreateOptions') }) };
+      return createObject(registry, target, info, payload, { ...options, manager: manager('CreateOptions') });
     case 'update': {
-      const { object, created } = registry.update(target, body(), { ...options, manager: manager('UpdateOptions') });
-      return { code: created ? 201 : 200, body: object };
+      const fields = new FieldValidation(resource, query, 'UpdateOptions');
+      const known = fields.body(body());
+      const { object, created } = registry.update(target, known, { ...options, manager: manager('UpdateOptions') });
+      return { code: created ? 201 : 200, body: object, warnings: fields.warnings };
     }
     case 'patch':
       return patchObject(registry, target, info, payload, options);
@@ -87,6 +94,18 @@ export function answerObjects(
   }
 }
 
+function createObject(
+  registry: Registry,
+  target: Target,
+  { query }: RequestInfo,
+  payload: Payload,
+  options: WriteOptions,
+): Answer {
+  const fields = new FieldValidation(target.resource, query, 'CreateOptions');
+  const body = registry.create(target, fields.body(objectOf(payload)), options);
+  return { code: 201, body, warnings: fields.warnings };
+}
+
 function patchObject(
   registry: Registry,
   target: Target,
@@ -97,9 +116,18 @@ function patchObject(
   const kind = patchKind(payload.contentType);
   const manager = fieldManager(query, payload.userAgent, 'PatchOptions', kind === 'apply');
   if (payload.body === undefined) throw badRequest('a patch is needed');
-  if (kind !== 'apply') return { code: 200, body: registry.patch(target, payload.body, kind, { ...options, manager }) };
+  const fields = new FieldValidation(target.resource, query, 'PatchOptions');
+  if (kind !== 'apply') {
+    const known = (object: JsonObject, patch: Json) => fields.patched(object, patch);
+    const body = registry.patch(target, payload.body, kind, { ...options, manager, known });
+    return { code: 200, body, warnings: fields.warnings };
+  }
   const force = ['true', '1'].includes(query.get('force') ?? '');
-  const { object, created } = registry.apply(target, objectOf(payload), { ...options, manager, force });
+  const { object, created } = registry.apply(target, fields.applied(objectOf(payload), target.namespace, target.name), {
+    ...options,
+    manager,
+    force,
+  });
   return { code: created ? 201 : 200, body: object };
 }
 

@@ -1,46 +1,43 @@
-import { type JsonObject, type Resource, apiVersionOf, resources } from '@kubus/kube-objects';
+import { createHash } from 'node:crypto';
+import { type JsonObject, apiVersionOf, resources, reviews } from '@kubus/kube-objects';
+import { openApiDocument, openApiV2 } from '@kubus/kube-schema';
 
 const ROOT = '/openapi/v3';
 
+type Kind = Parameters<typeof openApiDocument>[0][number];
+
+const kinds: readonly Kind[] = [...resources, ...reviews].map((kind) => ({ ...kind }));
+
+/** By path of the document; of documents that never change. */
+const hashes = new Map<string, string>();
+
 /**
- * The answer to a request for the OpenAPI documents, version 3 (KEP-2896); undefined: no such path. They list the paths of the kinds, so that
- * clients leave the validation of fields to the server (KEP-2885); they describe no fields.
+ * The answer to a request for the OpenAPI documents, version 2, or 3 with one for each group and version (KEP-2896); undefined: no such
+ * path. They are made for the request, and not kept.
  */
 export function openApi(path: string): JsonObject | undefined {
+  if (path === '/openapi/v2') return openApiV2(kinds);
   if (path === ROOT)
-    return { paths: Object.fromEntries(groupPaths().map((one) => [one, { serverRelativeURL: `${ROOT}/${one}` }])) };
+    return { paths: Object.fromEntries(groupPaths().map((one) => [one, { serverRelativeURL: documentUrl(one) }])) };
   const group = path.slice(ROOT.length + 1);
-  if (!path.startsWith(`${ROOT}/`) || !groupPaths().includes(group)) return undefined;
-  const own = resources.filter((resource) => groupPath(resource) === group);
-  return {
-    openapi: '3.0.0',
-    info: { title: 'Kubernetes', version: 'v1.36.2' },
-    paths: Object.fromEntries(own.map((resource) => [objectPath(resource), { patch: patchOf(resource) }])),
-    components: { schemas: {} },
-  };
+  return path.startsWith(`${ROOT}/`) && groupPaths().includes(group) ? documentOf(group) : undefined;
+}
+
+const documentOf = (group: string) => openApiDocument(kinds.filter((kind) => groupPath(kind) === group));
+
+/** With a hash of the content, by which clients keep what they have read. */
+function documentUrl(group: string): string {
+  const known =
+    hashes.get(group) ??
+    createHash('sha512')
+      .update(JSON.stringify(documentOf(group)))
+      .digest('hex');
+  hashes.set(group, known);
+  return `${ROOT}/${group}?hash=${known.toUpperCase()}`;
 }
 
 function groupPaths(): string[] {
-  return [...new Set(resources.map(groupPath))];
+  return [...new Set(kinds.map(groupPath))];
 }
 
-const groupPath = (resource: Resource) =>
-  resource.group === '' ? `api/${resource.version}` : `apis/${apiVersionOf(resource)}`;
-
-function objectPath(resource: Resource): string {
-  const within = resource.namespaced ? '/namespaces/{namespace}' : '';
-  return `/${groupPath(resource)}${within}/${resource.plural}/{name}`;
-}
-
-function patchOf({ group, version, kind }: Resource): JsonObject {
-  const text = { type: 'string', uniqueItems: true };
-  return {
-    parameters: ['dryRun', 'fieldManager', 'fieldValidation', 'force'].map((name) => ({
-      ...{ name, in: 'query' },
-      schema: name === 'force' ? { type: 'boolean', uniqueItems: true } : text,
-    })),
-    responses: { 200: { description: 'OK' } },
-    'x-kubernetes-action': 'patch',
-    'x-kubernetes-group-version-kind': { group, version, kind },
-  };
-}
+const groupPath = (kind: Kind) => (kind.group === '' ? `api/${kind.version}` : `apis/${apiVersionOf(kind)}`);

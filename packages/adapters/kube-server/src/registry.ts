@@ -39,6 +39,10 @@ export interface WriteOptions {
   readonly manager?: string;
 }
 
+interface PatchOptions extends WriteOptions {
+  readonly known?: (object: JsonObject, shown: Json) => JsonObject;
+}
+
 /** `DeleteOptions` of meta/v1, as far as it is served. */
 export interface DeleteOptions extends WriteOptions {
   readonly graceSeconds?: number;
@@ -142,10 +146,12 @@ export class Registry {
     return { object: this.#change(target, body, previous, options, ownership), created: false };
   }
 
-  patch(target: Target, patch: Json, kind: PatchKind, options: WriteOptions): KubeObject {
+  /** @param options with what makes the patched object one of its kind: it drops or refuses unknown fields. */
+  patch(target: Target, patch: Json, kind: PatchKind, { known, ...options }: PatchOptions): KubeObject {
     const previous = this.get(target);
-    const body = patched(previous, patch, kind);
-    if (!isObject(body)) throw badRequest('the patch leaves no object');
+    const result = patched(previous, patch, kind);
+    if (!isObject(result)) throw badRequest('the patch leaves no object');
+    const body = known?.(result, kind === 'strategic-merge' ? patch : result) ?? result;
     checkType(target.resource, body);
     checkUid(target, body, previous);
     return this.#change(target, body, previous, options, updated(previous, this.#writer(target, options)));

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingHttpHeaders, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import {
@@ -7,7 +7,6 @@ import {
   at,
   badRequest,
   failure,
-  type Json,
   methodNotAllowed,
   noSuchPath,
   type Resource,
@@ -17,11 +16,19 @@ import {
 import { EXPOSITION_TYPE, exposition } from '@kubus/metrics';
 import { toError } from '@kubus/ports';
 import { type HttpLimits, httpLimits, httpServer, httpsServer } from '@kubus/service-kit';
-import { parse } from 'yaml';
 import { type Answer, type Payload, answerObjects } from './api.ts';
 import type { Authority } from '@kubus/certificates';
 import { type Authorizer, attributesOf, denied, deniedPath } from './authorization.ts';
 import { discover } from './discovery.ts';
+import {
+  type Encoding,
+  acceptedEncoding,
+  encoded,
+  encodedEvent,
+  encodingOf,
+  payloadOf,
+  watchMediaType,
+} from './encoding.ts';
 import { healthText } from './health.ts';
 import { type Identities, type User } from './identity.ts';
 import type { Fault, Injection, Outcome } from './injection.ts';
@@ -31,6 +38,7 @@ import type { Registry } from './registry.ts';
 import { type RequestInfo, requestInfo, servedBy } from './request-info.ts';
 import { readBody } from './request-body.ts';
 import { RequestBounds } from './request-bounds.ts';
+import { aggregatedDiscovery } from './aggregated-discovery.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { answerReview } from './reviews.ts';
 import { type TokenIssuer, answerTokenRequest } from './service-account-token.ts';
@@ -60,6 +68,7 @@ interface Request {
   readonly info: RequestInfo;
   readonly payload: () => Payload;
   readonly table: TableRequest;
+  readonly accept: string;
   readonly fault: Fault | undefined;
 }
 
@@ -151,13 +160,14 @@ export class ApiHttpServer {
         fault = arrived.fault;
         if (fault !== undefined && (await strike(fault, response))) return;
       }
-      const table = tableRequest(request.headers.accept ?? '', info);
+      const { accept = '' } = request.headers;
+      const table = tableRequest(accept, info);
       const payload = () => payloadOf(request.headers, body);
-      await this.#serve({ info, payload, table, fault }, user, response);
+      await this.#serve({ info, payload, table, accept, fault }, user, response);
     } catch (error) {
       // What is left of the request is not read.
       if (!request.complete) response.shouldKeepAlive = false;
-      send(response, errorAnswer(error), fault);
+      send(response, errorAnswer(error), fault, acceptedEncoding(request.headers.accept ?? ''));
     }
   }
 
@@ -200,9 +210,10 @@ export class ApiHttpServer {
     }
     const { resource, review } = servedBy(info);
     if (resource === undefined && review === undefined) {
-      const body = discover(info) ?? openApi(info.path);
+      const aggregated = aggregatedDiscovery(info, request.accept);
+      const body = aggregated?.body ?? discover(info) ?? openApi(info.path);
       if (body === undefined) throw noSuchPath();
-      send(response, { code: 200, body }, fault);
+      send(response, { code: 200, body, ...aggregated }, fault);
       return;
     }
     const attributes = attributesOf(info, user);
@@ -210,8 +221,9 @@ export class ApiHttpServer {
     if (reason !== undefined) throw denied(attributes, reason);
     if (review !== undefined) {
       if (info.verb !== 'create') throw methodNotAllowed();
+      const encoding = encodingOf(request.accept);
       const body = answerReview(review, asObject(payload().body), user, this.#parts);
-      send(response, { code: 201, body }, fault);
+      send(response, { code: 201, body }, fault, encoding);
     } else if (resource !== undefined) {
       await this.#serveResource(resource, request, user, response);
     }
@@ -219,7 +231,7 @@ export class ApiHttpServer {
 
   async #serveResource(resource: Resource, request: Request, user: User, response: ServerResponse): Promise<void> {
     const { registry, issuer, log, proxy } = this.#parts;
-    const { info, payload, table, fault } = request;
+    const { info, payload, table, accept, fault } = request;
     const { verb, subresource, namespace, name } = info;
     if (verb === 'watch') {
       this.#watch(resource, request, user, response);
@@ -228,21 +240,24 @@ export class ApiHttpServer {
     } else if (resource.kind === 'Node' && /^proxy(\/|$)/.test(subresource)) {
       await proxy(info, response);
     } else if (subresource === 'token' && verb === 'create') {
+      const encoding = encodingOf(accept);
       const body = answerTokenRequest(issuer, { resource, namespace, name, subresource }, asObject(payload().body));
-      send(response, { code: 201, body }, fault);
+      send(response, { code: 201, body }, fault, encoding);
     } else {
-      const { code, body } = answerObjects(registry, resource, info, payload(), user);
-      send(response, { code, body: asTable(resource.kind, body, table, registry.now()) }, fault);
+      const encoding = encodingOf(accept);
+      const { body, ...answer } = answerObjects(registry, resource, info, payload(), user);
+      send(response, { ...answer, body: asTable(resource.kind, body, table, registry.now()) }, fault, encoding);
     }
   }
 
-  #watch(resource: Resource, { info, table, fault }: Request, user: User, response: ServerResponse): void {
+  #watch(resource: Resource, { info, table, accept, fault }: Request, user: User, response: ServerResponse): void {
     const { store, now } = this.#parts.registry;
-    const shown = ({ type, object }: WatchEvent): Json =>
-      type === 'ERROR' ? { type, object } : { type, object: asTable(resource.kind, object, table, now()) };
+    const encoding = table === undefined ? encodingOf(accept) : 'json';
+    const shown = ({ type, object }: WatchEvent) =>
+      encodedEvent(type, type === 'ERROR' ? object : asTable(resource.kind, object, table, now()), encoding);
     const output = {
       send: (event: WatchEvent) => {
-        response.write(`${JSON.stringify(shown(event))}\n`);
+        response.write(shown(event));
         // A client that does not read continues from where it was, when it reads again.
         if (response.writableLength > UNREAD_BYTES) watch.cut();
       },
@@ -250,7 +265,7 @@ export class ApiHttpServer {
       reset: () => void response.destroy(),
     };
     const watch: Watch = new Watch({ store, resource, info, user: user.username, output });
-    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
+    response.writeHead(200, { 'content-type': watchMediaType(encoding) }).flushHeaders();
     const seconds = Number(info.query.get('timeoutSeconds') ?? 0);
     const timer = seconds > 0 ? setTimeout(() => watch.end(), seconds * 1000) : undefined;
     this.watches.add(watch);
@@ -297,30 +312,22 @@ function internalError(error: Error): StatusError {
   return failure(isFull ? 507 : 500, 'InternalError', `Internal error occurred: ${error.message}`);
 }
 
-function send(response: ServerResponse, { code, body }: Answer, fault: Fault | undefined): void {
+function send(
+  response: ServerResponse,
+  { code, body, warnings = [], contentType }: Answer,
+  fault: Fault | undefined,
+  encoding: Encoding = 'json',
+): void {
   if (fault?.kind === 'reset') {
     response.destroy();
     return;
   }
   if (fault?.kind === 'silence') return;
   const retryAfter = at(body, 'details', 'retryAfterSeconds');
-  const headers = typeof retryAfter === 'number' ? { 'retry-after': String(retryAfter) } : {};
-  response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
-}
-
-/** @throws StatusError 400 for a body that is neither JSON nor YAML; 415 for another encoding. */
-function payloadOf(headers: IncomingHttpHeaders, body: Buffer): Payload {
-  const { 'content-type': contentType = '', 'user-agent': userAgent = '' } = headers;
-  if (body.length === 0) return { userAgent, contentType, body: undefined };
-  if (contentType.includes('protobuf') || contentType.includes('cbor')) {
-    const accepted = 'application/json, application/yaml';
-    const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
-    throw failure(415, 'UnsupportedMediaType', message);
-  }
-  try {
-    const text = body.toString();
-    return { userAgent, contentType, body: (contentType.includes('yaml') ? parse(text) : JSON.parse(text)) as Json };
-  } catch (error) {
-    throw badRequest(`couldn't get version/kind; json parse error: ${toError(error).message}`);
-  }
+  const { mediaType, content } = encoded(body, encoding);
+  const headers = {
+    ...(typeof retryAfter === 'number' ? { 'retry-after': String(retryAfter) } : {}),
+    ...(warnings.length > 0 ? { warning: warnings.map((text) => `299 - ${JSON.stringify(text)}`) } : {}),
+  };
+  response.writeHead(code, { 'content-type': contentType ?? mediaType, ...headers }).end(content);
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { type RequestOptions, request as secureRequest } from 'node:https';
 import { type Interface, createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { KubeConfig } from '@kubernetes/client-node';
 import { type Credential, type ObjectName, type PatchKind, kubeconfigText } from '@kubus/kube-server';
 import {
@@ -24,7 +24,8 @@ const LIMIT_MS = 180_000;
 
 export interface RawRequest {
   readonly query?: Readonly<Record<string, string>>;
-  readonly body?: Json;
+  /** Bytes are sent as they are. */
+  readonly body?: Json | Uint8Array;
   /** Of the body; left out: JSON. */
   readonly contentType?: string;
   /** Beside, or instead of, those that the kubeconfig gives. */
@@ -34,6 +35,8 @@ export interface RawRequest {
 export interface RawAnswer {
   readonly code: number;
   readonly body: JsonObject;
+  /** The body as it came. */
+  readonly bytes: Uint8Array;
   readonly headers: IncomingMessage['headers'];
 }
 
@@ -78,10 +81,11 @@ export class Cluster {
   /** Sends any request; returns the response unchanged, also if it is an error. */
   async raw(method: string, path: string, options: RawRequest = {}): Promise<RawAnswer> {
     const answer = await this.#send(method, path, options);
-    const content = await text(answer);
+    const bytes = await buffer(answer);
+    const content = bytes.toString();
     const json = (answer.headers['content-type'] ?? '').includes('json');
     const body = json ? (JSON.parse(content) as JsonObject) : { text: content };
-    return { code: answer.statusCode ?? 0, body, headers: answer.headers };
+    return { code: answer.statusCode ?? 0, body, bytes, headers: answer.headers };
   }
 
   /** Opens a watch. @throws KubeFixtureError `Refused` when the response is an error. */
@@ -204,7 +208,7 @@ export class Cluster {
     await this.#config.applyToHTTPSOptions(options);
     const url = new URL(path, this.url);
     for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
-    const content = body === undefined ? undefined : JSON.stringify(body);
+    const content = body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body);
     const headers = {
       ...(options.headers as Record<string, string>),
       accept: 'application/json',
