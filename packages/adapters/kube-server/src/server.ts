@@ -325,9 +325,12 @@ function send(
   if (fault?.kind === 'silence') return;
   const retryAfter = at(body, 'details', 'retryAfterSeconds');
   const { mediaType, content } = encoded(body, encoding);
-  const headers = {
-    ...(typeof retryAfter === 'number' ? { 'retry-after': String(retryAfter) } : {}),
-    ...(warnings.length > 0 ? { warning: warnings.map((text) => `299 - ${JSON.stringify(text)}`) } : {}),
-  };
-  response.writeHead(code, { 'content-type': contentType ?? mediaType, ...headers }).end(content);
+  if (typeof retryAfter === 'number') response.setHeader('retry-after', retryAfter);
+  if (warnings.length > 0) {
+    response.setHeader(
+      'warning',
+      warnings.map((text) => `299 - ${JSON.stringify(text)}`),
+    );
+  }
+  response.writeHead(code, { 'content-type': contentType ?? mediaType }).end(content);
 }

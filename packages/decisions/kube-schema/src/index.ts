@@ -1,3 +1,3 @@
 export { openApiDocument, openApiV2 } from './openapi.ts';
-export { decodeObject, encodeObject, encodeWatchEvent, isProtobuf, ProtobufError } from './protobuf.ts';
+export { decodeObject, encodeObject, encodeWatchEvent, ProtobufError } from './protobuf.ts';
 export { withoutUnknownFields } from './unknown-fields.ts';

@@ -20,7 +20,7 @@ export class ProtobufError extends Error {
   }
 }
 
-export function isProtobuf(bytes: Uint8Array): boolean {
+function isProtobuf(bytes: Uint8Array): boolean {
   return MAGIC.every((byte, index) => bytes[index] === byte);
 }
 

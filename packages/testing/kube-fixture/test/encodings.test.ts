@@ -46,7 +46,7 @@ describe('protobuf', () => {
     const object = encodeObject({ apiVersion: 'v1', kind: 'ConfigMap', ...asObject(item) }) ?? new Uint8Array();
     const frame = Buffer.from(seen.bytes);
     expect(frame.readUInt32BE()).toBe(frame.length - 4);
-    expect(frame.includes(object)).toBe(true);
+    expect(frame.includes(Buffer.from(object))).toBe(true);
     const missing = await judged.cluster.raw('GET', judged.path('configmaps/none'), accept(PROTOBUF));
     expect(missing.code).toBe(404);
     expect(decodeObject(missing.bytes)).toMatchObject({ kind: 'Status', reason: 'NotFound', code: 404 });
