@@ -16,6 +16,7 @@ import {
   startOldEvents,
   startScheduler,
   startSigner,
+  startVolumes,
 } from '@kubus/kube-server';
 import { ConfigError, type ServiceDefinition, tlsDoor } from '@kubus/service-kit';
 
@@ -55,6 +56,7 @@ export const kubeApi: ServiceDefinition = {
       startScheduler(registry, onError),
       startSigner(registry, { authority, approve, lifetimeMs: CERTIFICATE_MS }),
       startOldEvents(registry, onError),
+      startVolumes(registry, onError),
     ];
     const bookmarks = setInterval(() => server.bookmark(), BOOKMARK_MS);
     bookmarks.unref();

@@ -4,6 +4,7 @@ export { NAMESPACE_GRACE_MS, startNamespaces } from './controllers/namespaces.ts
 export { startOldEvents } from './controllers/old-events.ts';
 export { startScheduler } from './controllers/scheduler.ts';
 export { startSigner } from './controllers/signer.ts';
+export { startVolumes } from './controllers/volumes.ts';
 export { CERTIFICATE_MS, openAuthority, openObjectsKey, openTokenKey } from './credential-files.ts';
 export { ADMIN, type User, nodeUser } from './identity.ts';
 export type { ArrivedRequest, Fault, Outcome } from './injection.ts';

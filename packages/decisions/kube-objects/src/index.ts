@@ -52,3 +52,4 @@ export {
   unauthorized,
   unsupportedMediaType,
 } from './status.ts';
+export { boundTo, isVolumeOf, usesClaim, volumeFor } from './volume-binding.ts';

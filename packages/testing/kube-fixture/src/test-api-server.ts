@@ -14,6 +14,7 @@ import {
   startNamespaces,
   startScheduler,
   startSigner,
+  startVolumes,
 } from '@kubus/kube-server';
 import { ApiObjects } from './api-objects.ts';
 import { type FaultRule, Faults, type InjectedFault } from './faults.ts';
@@ -44,6 +45,8 @@ export interface TestApiServerOptions {
   readonly namespaceGraceMs?: number;
   /** Whether pods without a node are bound to the first ready node. */
   readonly schedule?: boolean;
+  /** Whether claims are bound to volumes. */
+  readonly volumes?: boolean;
   /** The address of a node's server; default: that of its Node object. */
   readonly kubelet?: (node: KubeObject) => Promise<KubeletAddress>;
 }
@@ -112,6 +115,7 @@ export class TestApiServer extends ApiObjects {
     };
     this.#ends.push(startNamespaces(this.registry, options.namespaceGraceMs ?? 0, fail));
     if (options.schedule === true) this.#ends.push(startScheduler(this.registry, fail));
+    if (options.volumes === true) this.#ends.push(startVolumes(this.registry, fail));
     if (options.bookmarkMs !== undefined) {
       const timer = setInterval(() => this.bookmark(), options.bookmarkMs);
       this.#ends.push(() => clearInterval(timer));
