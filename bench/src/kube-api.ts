@@ -1,0 +1,117 @@
+import { Cluster, type JsonObject, isReady } from '@kubus/kube-fixture';
+import { adminKubeconfig } from '@kubus/launcher';
+import { Command } from 'commander';
+import { setTimeout as wait } from 'node:timers/promises';
+import { BenchNode } from './bench-node.ts';
+import { benchManifest } from './bench-pod.ts';
+import { count } from './count-option.ts';
+import { agentProcesses, cpuOf, difference, memoryOf } from './process-usage.ts';
+
+/**
+ * What a node's own Kubernetes API costs: its memory and CPU at rest and with many objects, how long a write takes while others watch, and a pod
+ * from its creation to Ready through the API and through a file, in turns. Started as `pnpm --filter @kubus/bench kube-api [--objects N]
+ * [--watches N] [--pods N]`, as root.
+ */
+interface Options {
+  readonly objects: number;
+  readonly watches: number;
+  readonly pods: number;
+}
+
+/** Wait before memory is measured, and over which CPU at rest is, in milliseconds. */
+const REST_MS = 20_000;
+const NAMESPACE = 'default';
+
+const { objects, watches, pods } = new Command('kube-api')
+  .option('--objects <n>', 'objects of pods', count, 1_000)
+  .option('--watches <n>', 'watches of all pods', count, 10)
+  .option('--pods <n>', 'pods that are started each way', count, 20)
+  .parse()
+  .opts<Options>();
+
+const began = performance.now();
+const node = await BenchNode.start('--api');
+try {
+  console.log(`up: ${seconds(performance.now() - began)}`);
+  const cluster = Cluster.open(adminKubeconfig(node.dir));
+  await cluster.waitFor({ kind: 'Node', name: node.dir.node }, isReady);
+  console.log(`node Ready in its API: ${seconds(performance.now() - began)}`);
+  await atRest('empty');
+  await startPods(cluster);
+  await writes(cluster);
+  await atRest(`${objects} pods' objects`);
+} finally {
+  await node.stop();
+}
+
+async function atRest(what: string): Promise<void> {
+  await wait(REST_MS);
+  const processes = new Map([...(await agentProcesses(node.dir))].filter(([name]) => name === 'kube-api'));
+  const before = await cpuOf(processes);
+  await wait(REST_MS);
+  const { 'kube-api': cpu = NaN } = difference(await cpuOf(processes), before);
+  const { 'kube-api': memory = NaN } = await memoryOf(processes);
+  console.log(`${what}: ${memory.toFixed(1)} MiB (PSS), ${((100 * cpu) / REST_MS).toFixed(2)} % of a core at rest`);
+}
+
+/** In turns, so that both meet the same machine. */
+async function startPods(cluster: Cluster): Promise<void> {
+  const times: Record<string, number[]> = { api: [], file: [] };
+  for (let index = 0; index < pods; index++) {
+    const name = { kind: 'Pod', namespace: NAMESPACE, name: `api-${index}` };
+    const begin = performance.now();
+    await cluster.create(JSON.parse(benchManifest(name.name)) as JsonObject);
+    await cluster.waitFor(name, isReady);
+    times['api']?.push(performance.now() - begin);
+    await cluster.delete(name, { gracePeriodSeconds: 0 });
+    await cluster.waitGone(name);
+    times['file']?.push(await node.create(`file-${index}`));
+    await node.remove(`file-${index}`);
+  }
+  for (const [way, all] of Object.entries(times)) console.log(`create to Ready by ${way}: ${spread(all)}`);
+}
+
+/** Statuses of pods of a node that does not exist, one after the other. */
+async function writes(cluster: Cluster): Promise<void> {
+  const open = await Promise.all(Array.from({ length: watches }, () => cluster.watch('/api/v1/pods')));
+  let seen = 0;
+  const read = open.map(async (watch) => {
+    while ((await watch.next()) !== undefined) seen++;
+  });
+  const nameOf = (index: number) => ({ kind: 'Pod', namespace: NAMESPACE, name: `object-${index}` });
+  const created: number[] = [];
+  const patched: number[] = [];
+  for (let index = 0; index < objects; index++) {
+    const { spec } = JSON.parse(benchManifest('object')) as { spec: JsonObject };
+    const { name, namespace } = nameOf(index);
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace }, spec: { ...spec, nodeName: 'none' } };
+    created.push(await timed(() => cluster.create(pod)));
+  }
+  for (let index = 0; index < objects; index++) {
+    const status = { status: { phase: 'Running', message: String(index) } };
+    const how = { kind: 'strategic-merge', subresource: 'status' } as const;
+    patched.push(await timed(() => cluster.patch(nameOf(index), status, how)));
+  }
+  console.log(`a pod created, ${watches} watches: ${spread(created)}`);
+  console.log(`a status written, ${objects} pods, ${watches} watches: ${spread(patched)}`);
+  for (const watch of open) watch.close();
+  await Promise.all(read);
+  console.log(`${seen} changes seen by watches`);
+}
+
+async function timed(action: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now();
+  await action();
+  return performance.now() - begin;
+}
+
+function spread(all: readonly number[]): string {
+  const sorted = all.toSorted((one, other) => one - other);
+  const at = (share: number) =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN).toFixed(1);
+  return `median ${at(0.5)} ms, p99 ${at(0.99)} ms`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(2)} s`;
+}
