@@ -82,6 +82,22 @@ test('a service is restarted with the others; one of several instances is a proc
   expect((await services()).pids.size).toBe(2);
 });
 
+test('a second instance of workers shares the pods, and goes again, while the process of all others stays', async () => {
+  const before = await pids();
+  expect((await node.kubus('scale', 'pod-workers', '2')).stdout).toBe(
+    'pod-workers runs as pod-workers-0, pod-workers-1\n',
+  );
+  const { ['pod-workers-1']: added, ...others } = Object.fromEntries(await pids());
+  expect(others).toEqual(Object.fromEntries(before));
+  expect([...before.values()]).not.toContain(added);
+  for (const name of ['a', 'b', 'c', 'd']) await writePod(`scaled-${name}`);
+  for (const name of ['a', 'b', 'c', 'd']) await untilRuns(`scaled-${name}`);
+  expect((await node.kubus('scale', 'pod-workers', '1')).stdout).toBe('pod-workers runs as pod-workers-0\n');
+  await writePod('unscaled');
+  await untilRuns('unscaled');
+  expect(await pids()).toEqual(before);
+});
+
 test.each(['sync-loop', 'pod-workers'])(
   '%s moves out of the process and back, while the others stay',
   async (service) => {
@@ -96,6 +112,7 @@ test.each(['sync-loop', 'pod-workers'])(
         return now.get(`${service}-0`) === before.get(`${service}-0`) ? undefined : now;
       });
       expect(others(out)).toEqual(others(before));
+      expect((await node.kubus('graph', service)).stdout).toMatch(new RegExp(`^${service}: `));
       await writePod(`out-${service}`);
       await untilRuns(`out-${service}`);
       const { code, stderr } = await replaced.end();
@@ -104,6 +121,7 @@ test.each(['sync-loop', 'pod-workers'])(
       await replaced.end();
     }
     expect(await pids()).toEqual(before);
+    expect((await node.kubus('graph', service)).stdout).toMatch(new RegExp(`^${service} \\(in process services\\): `));
     await writePod(`back-${service}`);
     await untilRuns(`back-${service}`);
   },

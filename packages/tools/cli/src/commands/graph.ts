@@ -8,7 +8,7 @@ import {
   refusedMessage,
   serviceInstance,
 } from '@kubus/contracts';
-import { nodeDir, processOf, readSettings } from '@kubus/launcher';
+import { nodeDir, processOf, readRecords, readSettings } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { printKubusDocument } from '../output/documents.ts';
@@ -48,12 +48,14 @@ export function addGraph(program: Command): void {
     });
 }
 
-/** Which service shares which process on the node, if it exists. */
+/** Which service shares which process on the node, if it exists: one that runs elsewhere for a while has a process of its own. */
 async function processes(node: string): Promise<(service: string) => Pick<Edges, 'process'>> {
-  const settings = await readSettings(nodeDir(node));
+  const dir = nodeDir(node);
+  const [settings, records] = await Promise.all([readSettings(dir), readRecords(dir.processes)]);
+  const own = new Set(records.map(({ what }) => what));
   return (service) => {
     const instance = `${service}-0`;
-    const process = settings === undefined ? instance : processOf(instance, settings);
+    const process = settings === undefined || own.has(instance) ? instance : processOf(instance, settings);
     return process === instance ? {} : { process };
   };
 }
