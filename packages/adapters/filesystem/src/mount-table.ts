@@ -28,7 +28,7 @@ export async function listMounts(): Promise<Mount[]> {
 
 /** Whether something is mounted at exactly this path, in the form of the mount table. */
 export async function isMounted(path: string): Promise<boolean> {
-  return (await listMounts()).some(({ target }) => target === path);
+  return (await mountsBelow(path)).some(({ target }) => target === path);
 }
 
 /** Reads /proc/self/mountinfo. Fields are separated by blanks; a blank within one is written as \040. */
@@ -55,7 +55,14 @@ export function parseMounts(mountinfo: string): Mount[] {
 
 /** Mounts at or below `path`, newest first: the order in which they can be unmounted. */
 export async function mountsBelow(path: string): Promise<Mount[]> {
-  const mounts = await listMounts();
+  return parseMountsBelow(await readFile('/proc/self/mountinfo', 'utf8'), path);
+}
+
+/** Only the lines with the path are parsed: a node has a few mounts for each of its pods, and asks for each of its folders. */
+export function parseMountsBelow(mountinfo: string, path: string): Mount[] {
+  const field = ` ${escape(path)}`;
+  const lines = mountinfo.split('\n').filter((line) => line.includes(field));
+  const mounts = parseMounts(lines.join('\n'));
   return mounts.filter(({ target }) => target === path || target.startsWith(`${path}/`)).reverse();
 }
 
@@ -73,6 +80,10 @@ export function deviceOf(path: string, mounts: readonly Mount[]): string | undef
 }
 
 /** The kernel escapes blanks, line ends and backslashes in octal. */
+function escape(field: string): string {
+  return field.replace(/[ \t\n\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
+}
+
 function unescape(field: string): string {
   if (!field.includes('\\')) return field;
   return field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));

@@ -13,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import fc from 'fast-check';
 import { execFile } from 'node:child_process';
 import { open, opendir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,6 +32,7 @@ import {
   unmount,
   unmountBelow,
 } from '../src/index.ts';
+import { parseMountsBelow } from '../src/mount-table.ts';
 
 const run = promisify(execFile);
 
@@ -116,6 +118,20 @@ describe('the mount table', () => {
       '',
     ].join('\n');
     expect(deviceOf(path, parseMounts(text))).toBe(expected);
+  });
+
+  test('mounts below a path are those of the whole table, the newest first, whatever the names are', () => {
+    const name = fc.stringMatching(/^[ab \\\t\n]{1,3}$/);
+    const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => `/${names.join('/')}`);
+    const escaped = (text: string) =>
+      text.replace(/[ \t\n\\]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, '0')}`);
+    fc.assert(
+      fc.property(fc.array(path), path, (targets, wanted) => {
+        const text = targets.map((target) => `42 27 0:39 / ${escaped(target)} rw - tmpfs tmpfs rw\n`).join('');
+        const below = targets.filter((target) => target === wanted || target.startsWith(`${wanted}/`));
+        expect(parseMountsBelow(text, wanted).map(({ target }) => target)).toEqual(below.reverse());
+      }),
+    );
   });
 
   test('below a folder starts with the newest mount and excludes neighbouring folders', async () => {
