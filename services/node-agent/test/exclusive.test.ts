@@ -123,6 +123,7 @@ async function start({
     config: {
       ...{ node: 'node0', pods: { root, max: 110 }, exclusive },
       devices: { topologyPolicy, topologyScope },
+      eviction: { storageLimits: true },
       reserved: { system: { cpu: '1', memory: String(GI) }, kube: {}, evictionHard: {} },
     },
     ...{ bus: member.bus, clock, logger: silentLogger, metrics, stateDir: join(dir, 'state') },
