@@ -28,26 +28,27 @@ export function aggregatedDiscovery(info: RequestInfo, accept: string): Omit<Ans
 type Read = (path: string) => JsonObject;
 
 function coreGroup(read: Read): JsonObject {
-  return { metadata: { creationTimestamp: null }, versions: [versionOf('', 'v1', read('/api/v1'))] };
+  return { metadata: {}, versions: [versionOf('v1', read('/api/v1'))] };
 }
 
 function group(listed: unknown, read: Read): JsonObject {
   const { name, versions } = asObject(listed as JsonObject);
   const of = asText(name);
   return {
-    metadata: { name: of, creationTimestamp: null },
+    metadata: { name: of },
     versions: asList(versions).map((one) => {
       const version = asText(asObject(one)['version']);
-      return versionOf(of, version, read(`/apis/${of}/${version}`));
+      return versionOf(version, read(`/apis/${of}/${version}`));
     }),
   };
 }
 
-function versionOf(ofGroup: string, version: string, { resources }: JsonObject): JsonObject {
+function versionOf(version: string, { resources }: JsonObject): JsonObject {
   const listed = asList(resources).map(asObject);
+  // Empty as in ordinary discovery: those of the version itself.
   const kindOf = (one: JsonObject) => ({
-    group: asText(one['group'] ?? ofGroup),
-    version: asText(one['version'] ?? version),
+    group: asText(one['group']),
+    version: asText(one['version']),
     kind: asText(one['kind']),
   });
   const named = (one: JsonObject) => asText(one['name']).split('/');

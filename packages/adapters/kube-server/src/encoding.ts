@@ -31,7 +31,9 @@ function byQuality(accept: string): string[] {
 export function encodingOf(accept: string): Encoding {
   const encoding = acceptedEncoding(accept);
   if (encoding !== undefined) return encoding;
-  throw failure(406, 'NotAcceptable', `only the following media types are accepted: ${MEDIA_TYPES}`, {});
+  const streams = ['application/json', PROTOBUF].map((type) => `${type};stream=watch`).join(', ');
+  const message = `406: Not Acceptable\n\nAvailable representations: ${MEDIA_TYPES}, ${streams}`;
+  throw failure(406, 'NotAcceptable', message, {});
 }
 
 /** An answer's body with its media type. What has no protobuf form is written in JSON. */
