@@ -81,9 +81,9 @@ onNode('a service is paused and continued, killed and restarted without affectin
   await json(node, 'fault', 'pause', 'sync-loop', '--for', '200ms');
   await poll('the end of the pause', async () => ((await stateOf(loop.pid)) === 'T' ? undefined : true));
 
-  for (const deed of ['kill', 'restart']) {
+  for (const action of ['kill', 'restart']) {
     const record = await poll('prober', () => node.process('prober-0'));
-    await json(node, 'fault', deed, 'prober');
+    await json(node, 'fault', action, 'prober');
     await node.replaced(record);
   }
   const deeds = node.watch.messages

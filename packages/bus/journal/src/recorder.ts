@@ -3,7 +3,7 @@ import { type JournalPart, instanceJournal, sourceBeside, subjectOf } from '@kub
 import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/ports';
 import type { Item } from './items.ts';
 import { RecentParts } from './recent-parts.ts';
-import type { Arrival, Deed, Tape } from './tape.ts';
+import type { Arrival, Effect, Tape } from './tape.ts';
 import { pack, unpack } from './values.ts';
 
 /** A part is sent at the latest with this number of entries, ... */
@@ -73,8 +73,8 @@ export class Recorder implements Tape {
     return value;
   }
 
-  do(deed: Deed, real: () => void): void {
-    this.#write(deed);
+  do(effect: Effect, real: () => void): void {
+    this.#write(effect);
     try {
       real();
     } catch (error) {
@@ -83,11 +83,15 @@ export class Recorder implements Tape {
     }
   }
 
-  open(deed: Deed, real: (arrive: (arrival: Arrival) => void) => Cancel, handle: (arrival: Arrival) => void): Cancel {
-    if (!this.#inTurn) return this.#openAside(deed, real, handle);
+  open(
+    effect: Effect,
+    real: (arrive: (arrival: Arrival) => void) => Cancel,
+    handle: (arrival: Arrival) => void,
+  ): Cancel {
+    if (!this.#inTurn) return this.#openAside(effect, real, handle);
     const number = ++this.#opened;
     this.#handlers.set(number, handle);
-    this.#write(deed);
+    this.#write(effect);
     const cancel = real((arrival) => {
       this.#options.soon(() => {
         const handler = this.#handlers.get(number);
@@ -145,23 +149,23 @@ export class Recorder implements Tape {
     else if (this.#items.length > 0) this.#timer ??= this.#options.clock.after(FLUSH_MS, () => this.flush());
   }
 
-  #write(deed: Deed): void {
-    if (!('out' in deed)) {
-      if (this.#inTurn) this.#items.push(['do', deed.what, deed.detail]);
+  #write(effect: Effect): void {
+    if (!('out' in effect)) {
+      if (this.#inTurn) this.#items.push(['do', effect.what, effect.detail]);
       return;
     }
-    const number = Number(deed.out.headers[HEADER.seq]);
+    const number = Number(effect.out.headers[HEADER.seq]);
     this.#items.push([this.#inTurn ? 'out' : 'stray', number]);
     this.flush();
   }
 
   /** Something that is not a decision of the instance, such as the deadline of a request for its metrics. */
   #openAside(
-    deed: Deed,
+    effect: Effect,
     real: (arrive: (arrival: Arrival) => void) => Cancel,
     handle: (arrival: Arrival) => void,
   ): Cancel {
-    if ('out' in deed) this.#write(deed);
+    if ('out' in effect) this.#write(effect);
     let cancelled = false;
     const cancel = real((arrival) => {
       if (!cancelled) handle(arrival);

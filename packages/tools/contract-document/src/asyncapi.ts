@@ -6,7 +6,7 @@ import {
   subjectName,
   typeOf,
 } from '@kubus/contracts';
-import { type Deed, type Edge, declarations, edges } from './declarations.ts';
+import { type Use, type Edge, declarations, edges } from './declarations.ts';
 import { type MessageKind, headerSchema, messageKinds } from './headers.ts';
 import { type JsonSchema, jsonSchemas, partsOf, schemaName, typeName } from './json-schemas.ts';
 
@@ -169,7 +169,7 @@ function message(
   ];
 }
 
-const actions: Readonly<Record<Deed, Operation['action']>> = {
+const actions: Readonly<Record<Use, Operation['action']>> = {
   owns: 'send',
   calls: 'send',
   publishes: 'send',
@@ -178,19 +178,19 @@ const actions: Readonly<Record<Deed, Operation['action']>> = {
   hears: 'receive',
 };
 
-function operation({ service, deed, declaration }: Edge): Operation {
-  const stored = declaration.kind === 'fact' && deed === 'owns';
+function operation({ service, use, declaration }: Edge): Operation {
+  const stored = declaration.kind === 'fact' && use === 'owns';
   return {
-    action: actions[deed],
+    action: actions[use],
     channel: channelRef(stored ? storeName(declaration) : typeName(declaration)),
-    summary: `${service} (${serviceContracts[service].about}) ${deed} ${typeOf(declaration)}`,
+    summary: `${service} (${serviceContracts[service].about}) ${use} ${typeOf(declaration)}`,
     tags: [{ name: service }],
     ...(isCommand(declaration) && { reply: { channel: channelRef('replies') } }),
   };
 }
 
-function operationName({ service, deed, declaration }: Edge): string {
-  return `${service}.${deed}.${typeName(declaration)}`;
+function operationName({ service, use, declaration }: Edge): string {
+  return `${service}.${use}.${typeName(declaration)}`;
 }
 
 function isCommand(declaration: AnyDeclaration): declaration is AnyCommand {

@@ -58,11 +58,11 @@ function removals(earlier: ComparedContract, later: ComparedContract): Incompati
     return now === address ? [] : [{ kind: 'subject changed', of, field: '', why: `${address} has become ${now}` }];
   });
   const operations = Object.keys(earlier.operations).flatMap((name): Incompatibility[] => {
-    const [, service = '', deed = '', of = ''] = /^([^.]+)\.([^.]+)\.(.+)$/.exec(name) ?? [];
+    const [, service = '', use = '', of = ''] = /^([^.]+)\.([^.]+)\.(.+)$/.exec(name) ?? [];
     // A removed message is already reported; one that is no longer read or requested affects no service.
     if (later.operations[name] !== undefined || later.channels[of] === undefined) return [];
-    if (deed === 'serves') return [{ kind: 'server removed', of, field: '', why: `${service} does not serve it` }];
-    const publishes = deed === 'owns' || deed === 'publishes';
+    if (use === 'serves') return [{ kind: 'server removed', of, field: '', why: `${service} does not serve it` }];
+    const publishes = use === 'owns' || use === 'publishes';
     return publishes ? [{ kind: 'sender removed', of, field: '', why: `${service} does not publish it` }] : [];
   });
   return [...channels, ...operations];

@@ -10,12 +10,12 @@ import {
 } from '@kubus/contracts';
 
 /** The kind of a service's operation on a declared message. */
-export type Deed = 'owns' | 'reads' | 'serves' | 'calls' | 'publishes' | 'hears';
+export type Use = 'owns' | 'reads' | 'serves' | 'calls' | 'publishes' | 'hears';
 
 /** The permission and duty of one service concerning one declared message. */
 export interface Edge {
   readonly service: ServiceName;
-  readonly deed: Deed;
+  readonly use: Use;
   readonly declaration: AnyDeclaration;
 }
 
@@ -32,23 +32,20 @@ export const declarations: readonly AnyDeclaration[] = [...new Set(edges.map(({ 
 
 function edgesOf(service: ServiceName, contract: ServiceContract): Edge[] {
   const { about: _about, ...lists } = contract;
-  const listed = Object.entries<readonly AnyDeclaration[]>(lists).flatMap(([deed, all]) =>
-    all.map((declaration) => ({ service, deed: deed as Deed, declaration })),
+  const listed = Object.entries<readonly AnyDeclaration[]>(lists).flatMap(([use, all]) =>
+    all.map((declaration) => ({ service, use: use as Use, declaration })),
   );
   const common: Edge[] = [
     // Command line programs announce nothing, and keep no journal.
     ...(service === 'cli'
       ? []
       : ([
-          { service, deed: 'owns', declaration: serviceInstance },
-          { service, deed: 'publishes', declaration: instanceJournal },
+          { service, use: 'owns', declaration: serviceInstance },
+          { service, use: 'publishes', declaration: instanceJournal },
         ] as const)),
-    ...everyServiceReads.map((declaration) => ({ service, deed: 'reads', declaration }) as const),
-    { service, deed: 'publishes', declaration: refusedMessage },
+    ...everyServiceReads.map((declaration) => ({ service, use: 'reads', declaration }) as const),
+    { service, use: 'publishes', declaration: refusedMessage },
   ];
-  const known = new Set(listed.map(({ deed, declaration }) => `${deed} ${declaration.area} ${declaration.name}`));
-  return [
-    ...listed,
-    ...common.filter(({ deed, declaration: { area, name } }) => !known.has(`${deed} ${area} ${name}`)),
-  ];
+  const known = new Set(listed.map(({ use, declaration }) => `${use} ${declaration.area} ${declaration.name}`));
+  return [...listed, ...common.filter(({ use, declaration: { area, name } }) => !known.has(`${use} ${area} ${name}`))];
 }

@@ -54,21 +54,21 @@ describe('the AsyncAPI document', () => {
   test('has the subject of every declared message and an operation for each service that sends or receives it', () => {
     for (const name of serviceNames) {
       const { about: _about, ...lists } = faultContracts[name];
-      for (const [deed, declarations] of Object.entries(lists)) {
+      for (const [use, declarations] of Object.entries(lists)) {
         for (const declaration of declarations) {
           const id = typeOf(declaration).replace('/', '.v');
           const address = document.channels[id]?.address.replace('{node}', 'node0').replace('{key}', 'pod-1');
           const sender = declaration.kind === 'cmd' ? '.{service}.{instance}' : '';
           expect(address).toBe(subjectOf('node0', declaration, 'pod-1') + sender);
-          expect(document.operations).toHaveProperty([`${name}.${deed}.${id}`]);
+          expect(document.operations).toHaveProperty([`${name}.${use}.${id}`]);
         }
       }
     }
   });
 
   test('distinguishes senders from receivers', () => {
-    const of = (service: ServiceName, deed: string, message: string) =>
-      document.operations[`${service}.${deed}.${message}`];
+    const of = (service: ServiceName, use: string, message: string) =>
+      document.operations[`${service}.${use}.${message}`];
     expect(of('config-sources', 'owns', 'config.fact.file.v1')).toMatchObject({
       action: 'send',
       channel: { $ref: '#/channels/config.fact.file.v1.store' },

@@ -1,5 +1,5 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
-import type { Arrival, Deed, Item, Tape } from '@kubus/journal';
+import type { Arrival, Effect, Item, Tape } from '@kubus/journal';
 import { isDeepEqual } from '@kubus/pod';
 import type { Cancel } from '@kubus/ports';
 import { changesBetween, timeHeaders } from './compare.ts';
@@ -75,19 +75,19 @@ export class Player implements Tape {
     return real();
   }
 
-  do(deed: Deed): void {
-    this.#match(deed);
+  do(effect: Effect): void {
+    this.#match(effect);
     const item = this.#next();
     if (!Array.isArray(item) || item[0] !== 'threw') return;
     this.at += 1;
     throw new Error(item[1]);
   }
 
-  open(deed: Deed, _real: unknown, handle: (arrival: Arrival) => void): Cancel {
+  open(effect: Effect, _real: unknown, handle: (arrival: Arrival) => void): Cancel {
     const number =
-      this.#opened.push('out' in deed ? deed.out.subject : `${deed.what} ${JSON.stringify(deed.detail)}`) - 1;
+      this.#opened.push('out' in effect ? effect.out.subject : `${effect.what} ${JSON.stringify(effect.detail)}`) - 1;
     this.#handlers.set(number, handle);
-    this.#match(deed);
+    this.#match(effect);
     return () => {
       this.#handlers.delete(number);
     };
@@ -124,17 +124,17 @@ export class Player implements Tape {
     return this.#divergence === undefined ? this.#options.journal.at(this.at) : undefined;
   }
 
-  #match(deed: Deed): void {
+  #match(effect: Effect): void {
     if (this.#divergence !== undefined) {
-      if ('out' in deed) this.#instead.push(deed.out);
+      if ('out' in effect) this.#instead.push(effect.out);
       return;
     }
     const item = this.#next();
     if (item === undefined) return;
-    if ('out' in deed) this.#matchOut(deed.out, item);
-    else if (Array.isArray(item) && item[0] === 'do' && item[1] === deed.what && isDeepEqual(item[2], deed.detail))
+    if ('out' in effect) this.#matchOut(effect.out, item);
+    else if (Array.isArray(item) && item[0] === 'do' && item[1] === effect.what && isDeepEqual(item[2], effect.detail))
       this.at += 1;
-    else this.#diverge(`${deed.what} ${JSON.stringify(deed.detail)}`, item);
+    else this.#diverge(`${effect.what} ${JSON.stringify(effect.detail)}`, item);
   }
 
   #matchOut(got: WireMessage, item: Item): void {
