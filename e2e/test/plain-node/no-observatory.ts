@@ -15,7 +15,7 @@ onNode('without an observatory the messages that the broker still has are export
   expect(reader.completeness()).toEqual({ droppedByBroker: 0, neverStored: 0, unreadable: 0 });
   reader.close();
   for (const args of [['record', 'list'], ['record', 'start', 'x'], ['observatory']]) {
-    const start = expect.stringContaining('./kubus up --observatory');
+    const start = expect.stringContaining('up --restart --observatory');
     expect(await node.kubus(...args)).toMatchObject({ code: 1, stderr: start });
   }
   expect(existsSync(node.dir.socket('observatory'))).toBe(false);
