@@ -96,7 +96,7 @@ test(
       }
       const outcome = await running.outcome;
       // Ended by Ctrl-C it has no exit code.
-      if (!isPage(script)) expect({ script, ...outcome }).toMatchObject({ code: 0 });
+      if (!isPage(script)) expect({ script, ...outcome }).toEqual({ script, ...outcome, code: 0 });
       shown.set(heading, [...(shown.get(heading) ?? []), outcome]);
       if (/> \/tmp\/pods\//.test(script)) await allReady();
     }
