@@ -24,6 +24,7 @@ import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
 import { formatTable } from '../output/table.ts';
 import { connectionLines, connectionsOf } from '../node/connections.ts';
+import { ANSWER_MS, readiness } from '../node/readiness.ts';
 import { networkInterfaces } from 'node:os';
 
 interface ServiceState {
@@ -43,8 +44,6 @@ interface ServiceState {
   readonly stuck?: { readonly count: number; readonly at: string; readonly reason: string } | undefined;
 }
 
-/** How long a service may take to answer, in milliseconds. */
-const ANSWER_MS = 1_000;
 /** How many errors of manifests are shown; "kubus get manifests" has all. */
 const SHOWN_FAULTS = 3;
 
@@ -175,18 +174,4 @@ async function ask(link: NodeLink, instance: string): Promise<Omit<ServiceState,
   const problems = answered === undefined ? ['does not answer'] : await readiness(peer?.http);
   const state = answered === undefined ? 'Down' : problems.length === 0 ? 'Ready' : 'NotReady';
   return { instance, state, version: peer?.version ?? '-', pid: peer?.pid, latencyMs: answered, problems };
-}
-
-/** The failed checks of a service's /readyz. */
-async function readiness(address: string | undefined): Promise<string[]> {
-  if (address === undefined) return [];
-  try {
-    const response = await fetch(`http://${address}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) });
-    const { checks } = (await response.json()) as { checks: Record<string, string> };
-    return Object.entries(checks)
-      .filter(([, text]) => text !== 'ok')
-      .map(([name, text]) => `${name}: ${text}`);
-  } catch (error) {
-    return [`readiness check failed: ${String(error)}`];
-  }
 }
