@@ -106,7 +106,10 @@ async function start(topologyPolicy = 'none', topologyScope = 'container'): Prom
   epoch += 1;
   const member = broker.join('node-agent', clock, epoch);
   const context = {
-    config: { node: 'node0', pods: { root: join(dir, 'root') }, devices: { topologyPolicy, topologyScope }, exclusive },
+    config: {
+      ...{ node: 'node0', pods: { root: join(dir, 'root') }, devices: { topologyPolicy, topologyScope }, exclusive },
+      ...{ eviction: { storageLimits: true }, reserved: { system: {}, kube: {}, evictionHard: {} } },
+    },
     ...{ bus: member.bus, clock, logger: silentLogger, metrics: new Metrics({}), stateDir: join(dir, 'state') },
   } as unknown as ServiceContext;
   life = { service: await DeviceService.start(context, () => undefined), member };

@@ -24,6 +24,12 @@ export class Disk {
     return [...(this.#folders.get(folder)?.keys() ?? [])];
   }
 
+  /** A record; undefined: there is none. */
+  value(folder: string, key: string): unknown {
+    const text = this.#folders.get(folder)?.get(key);
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+
   /** A process's folder of records. A write that a crash interrupts is either complete or did not happen. */
   store(folder: string, guard: ProcessGuard): RecordStore {
     const records = this.#folders.get(folder) ?? new Map<string, string>();

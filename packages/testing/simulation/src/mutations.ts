@@ -12,6 +12,7 @@ import {
   type FactReader,
 } from '@kubus/bus';
 import type { FactDeclaration } from '@kubus/contracts';
+import type { LedgerFiles } from '@kubus/node-agent/devices';
 import type { Mutations } from './simulated-process.ts';
 
 /** The commands of an earlier owner are not awaited, and commands of any sender are accepted. */
@@ -58,6 +59,29 @@ class ReorderingDelivery extends DirectDelivery {
   }
 }
 
+/** What is written is on the disk some time after it was answered. */
+class HastyLedger implements LedgerFiles {
+  readonly #files: LedgerFiles;
+
+  constructor(files: LedgerFiles) {
+    this.#files = files;
+  }
+
+  read(): ReturnType<LedgerFiles['read']> {
+    return this.#files.read();
+  }
+
+  writeCpus(ledger: Parameters<LedgerFiles['writeCpus']>[0]): Promise<void> {
+    void this.#files.writeCpus(ledger);
+    return Promise.resolve();
+  }
+
+  writeMemory(ledger: Parameters<LedgerFiles['writeMemory']>[0]): Promise<void> {
+    void this.#files.writeMemory(ledger);
+    return Promise.resolve();
+  }
+}
+
 const withServer =
   (make: (options: CommandServerOptions) => CommandServer) =>
   (options: BusOptions): Bus =>
@@ -70,5 +94,6 @@ export const mutations = {
   'without the order of direct delivery': {
     makeDirect: (options: DirectDeliveryOptions) => new ReorderingDelivery(options),
   },
+  'without the wait for the ledger': { makeLedger: (files: LedgerFiles) => new HastyLedger(files) },
   'without the completion mark': { makeBus: (options: BusOptions) => new HastyBus(options) },
 } satisfies Record<string, Mutations>;

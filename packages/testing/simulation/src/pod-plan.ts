@@ -1,5 +1,7 @@
+import type { ResourceList } from '@kubus/contracts';
 import type { Random } from '@kubus/ports';
 import type { Behaviour } from './runtime-things.ts';
+import { DEVICE } from './simulated-machine.ts';
 
 type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
 
@@ -18,6 +20,8 @@ export interface PodPlan {
   readonly subPath: boolean;
   /** It does not use the host's users. */
   readonly ownUsers: boolean;
+  /** By container: what it requests, which is also its limit. Missing: the pod requests nothing. */
+  readonly resources?: Readonly<Record<string, ResourceList>>;
 }
 
 const RUNS: Behaviour = { runMs: undefined, exitCode: 0 };
@@ -83,7 +87,34 @@ export function planPod(number: number, random: Random): PodPlan {
   };
 }
 
-export function manifestOf({ name, uid, restartPolicy, inits, main, volume, subPath, ownUsers }: PodPlan): string {
+/** Most pods get resources for themselves. All containers of these have memory of their own, and some whole CPUs. */
+export function withResources(plan: PodPlan, random: Random): PodPlan {
+  if (random.chance(0.25)) return plan;
+  const { inits, main } = plan;
+  const draw = (name: string): [string, ResourceList] => [
+    name,
+    {
+      cpu: random.pick(['1', '1', '2', '500m']),
+      memory: random.pick(['256Mi', '1Gi']),
+      ...(random.chance(0.3) && { 'hugepages-2Mi': random.pick(['128Mi', '512Mi']) }),
+      ...(name === main && random.chance(0.4) && { [DEVICE]: '1' }),
+    },
+  ];
+  return { ...plan, resources: Object.fromEntries([...inits, main].map(draw)) };
+}
+
+/** Whether a container of the pod wants CPUs for itself. */
+export function wantsCpus({ resources = {} }: PodPlan, container: string): boolean {
+  const { cpu = '' } = resources[container] ?? {};
+  return cpu !== '' && !cpu.endsWith('m');
+}
+
+export function manifestOf(plan: PodPlan): string {
+  const { name, uid, restartPolicy, inits, main, volume, subPath, ownUsers, resources = {} } = plan;
+  const containerOf = (container: string) => {
+    const own = resources[container];
+    return { ...withBehaviour(container), ...(own !== undefined && { resources: { requests: own, limits: own } }) };
+  };
   const mount = { name: 'data', mountPath: '/data', ...(subPath && { subPath: 'part' }) };
   return JSON.stringify({
     apiVersion: 'v1',
@@ -100,7 +131,7 @@ export function manifestOf({ name, uid, restartPolicy, inits, main, volume, subP
   });
 }
 
-function containerOf(name: string): object {
+function withBehaviour(name: string): object {
   const handler = { exec: { command: ['true'] } };
   return {
     name,

@@ -5,16 +5,19 @@ import type { ProcessGuard } from './process-guard.ts';
 import type { Random } from '@kubus/ports';
 import {
   type Behaviour,
+  type ContainerObserver,
   HANDLER,
   type ModelContainer,
   type ModelSandbox,
   type RuntimeDeed,
   type SandboxNetwork,
+  containerStatus,
   idFaults,
   labelled,
   listedContainer,
   listedSandbox,
   onHostNetwork,
+  sandboxStatus,
 } from './runtime-things.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -33,6 +36,7 @@ export class RuntimeModel {
   readonly #containers = new Map<string, ModelContainer>();
   readonly #reserved = new Map<string, string>();
   readonly #listeners = new Set<(hint: ContainerHint) => void>();
+  readonly #observers = new Set<ContainerObserver>();
   /** Probability that an event is lost, and that a create fails. */
   trouble = { lostEvent: 0, failedCreate: 0 };
   #ids = 0;
@@ -47,6 +51,10 @@ export class RuntimeModel {
     this.#random = options.random;
     this.#network = options.network;
     this.#behaviour = options.behaviour;
+  }
+
+  observe(observer: ContainerObserver): void {
+    this.#observers.add(observer);
   }
 
   /** The current sandboxes and containers of one pod. */
@@ -130,32 +138,14 @@ export class RuntimeModel {
           .map(listedContainer)
           .filter((one) => labelled(one, filter?.labelSelector)),
       }),
-    PodSandboxStatus: ({ podSandboxId = '' }) => {
-      const sandbox = this.#sandbox('PodSandboxStatus', podSandboxId);
-      return Promise.resolve({
-        status: {
-          ...listedSandbox(sandbox),
-          network: { ip: sandbox.ip },
-          linux: {
-            namespaces: { options: sandbox.config.linux?.securityContext?.namespaceOptions ?? { network: 'POD' } },
-          },
-        },
-      });
-    },
-    ContainerStatus: ({ containerId = '' }) => {
-      const container = this.#container('ContainerStatus', containerId);
-      const { startedAt, finishedAt, exitCode, reason } = container;
-      return Promise.resolve({
-        status: {
-          ...listedContainer(container),
-          startedAt: String(startedAt),
-          finishedAt: String(finishedAt),
-          exitCode,
-          reason,
-          annotations: container.config.annotations ?? {},
-          image: container.config.image ?? {},
-        },
-      });
+    PodSandboxStatus: ({ podSandboxId = '' }) =>
+      Promise.resolve({ status: sandboxStatus(this.#sandbox('PodSandboxStatus', podSandboxId)) }),
+    ContainerStatus: ({ containerId = '' }) =>
+      Promise.resolve({ status: containerStatus(this.#container('ContainerStatus', containerId)) }),
+    UpdateContainerResources: ({ containerId = '', linux }) => {
+      const container = this.#container('UpdateContainerResources', containerId);
+      container.cpus = linux?.cpusetCpus ?? container.cpus;
+      return Promise.resolve({});
     },
   };
 
@@ -221,7 +211,7 @@ export class RuntimeModel {
       throw error;
     }
     this.idFaults.push(...idFaults(sandbox, this.#containers.values()));
-    this.#containers.set(id, {
+    const container: ModelContainer = {
       id,
       sandbox,
       config,
@@ -232,8 +222,11 @@ export class RuntimeModel {
       finishedAt: 0n,
       exitCode: 0,
       reason: '',
+      cpus: config.linux?.resources?.cpusetCpus,
       onExit: [],
-    });
+    };
+    this.#containers.set(id, container);
+    for (const { created } of this.#observers) created(container);
     this.#deed('create', uid, name, attempt, id);
     this.#hint(id, 'created');
     return { containerId: id };
@@ -255,6 +248,7 @@ export class RuntimeModel {
     const { name = '', attempt = 0 } = container.config.metadata ?? {};
     container.state = 'CONTAINER_RUNNING';
     container.startedAt = this.#nanos();
+    for (const { started } of this.#observers) started(container);
     this.#deed('start', container.sandbox.config.metadata?.uid ?? '', name, attempt, id);
     this.#hint(id, 'started');
     const { runMs, exitCode } = this.#behaviour(name, attempt);

@@ -1,4 +1,11 @@
-import type { Container, ContainerConfig, PodSandbox, PodSandboxConfig } from '@kubus/proto/cri';
+import type {
+  Container,
+  ContainerConfig,
+  ContainerStatus,
+  PodSandbox,
+  PodSandboxConfig,
+  PodSandboxStatus,
+} from '@kubus/proto/cri';
 
 /** How the process of a container behaves: ends by itself after `runMs` with `exitCode`, or runs until it is stopped. */
 export interface Behaviour {
@@ -60,7 +67,15 @@ export interface ModelContainer {
   finishedAt: bigint;
   exitCode: number;
   reason: string;
+  /** The CPUs that it may use now, as a list; undefined: all. */
+  cpus: string | undefined;
   onExit: (() => void)[];
+}
+
+/** Called with each container that was created, and that has started. */
+export interface ContainerObserver {
+  readonly created: (container: ModelContainer) => void;
+  readonly started: (container: ModelContainer) => void;
 }
 
 /** One change in the runtime, for the checks after a run. */
@@ -96,6 +111,23 @@ export function listedContainer(container: ModelContainer): Container {
     state: container.state,
     createdAt: String(container.createdAt),
     labels: container.config.labels ?? {},
+  };
+}
+
+export function sandboxStatus(sandbox: ModelSandbox): PodSandboxStatus {
+  const options = sandbox.config.linux?.securityContext?.namespaceOptions ?? { network: 'POD' };
+  return { ...listedSandbox(sandbox), network: { ip: sandbox.ip }, linux: { namespaces: { options } } };
+}
+
+export function containerStatus(container: ModelContainer): ContainerStatus {
+  const { startedAt, finishedAt, exitCode, reason, config } = container;
+  return {
+    ...listedContainer(container),
+    startedAt: String(startedAt),
+    finishedAt: String(finishedAt),
+    ...{ exitCode, reason },
+    annotations: config.annotations ?? {},
+    image: config.image ?? {},
   };
 }
 

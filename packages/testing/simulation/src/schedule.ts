@@ -1,14 +1,17 @@
-import { HEADER, type WireMessage } from '@kubus/bus';
+import type { WireMessage } from '@kubus/bus';
 import { keyOf } from '@kubus/contracts';
 import { type Logger, Random } from '@kubus/ports';
 import { AdmissionWatch } from './admission-watch.ts';
 import { DeliveryWatch } from './delivery-watch.ts';
+import { describeMessage } from './describe-message.ts';
 import { EvictionWatch } from './eviction-watch.ts';
+import { ExclusiveWatch } from './exclusive-watch.ts';
 import type { Weather } from './memory-broker.ts';
 import { calm } from './memory-broker.ts';
 import { describePlacement, drawPlacement } from './placement.ts';
-import { type PodPlan, behaviourOf, manifestOf, planPod } from './pod-plan.ts';
+import { type PodPlan, behaviourOf, manifestOf, planPod, withResources } from './pod-plan.ts';
 import { ReadinessWatch } from './readiness-watch.ts';
+import { type ThingsPolicy, drawThings } from './simulated-machine.ts';
 import { MAX_WORKERS, SimulatedNode } from './simulated-node.ts';
 import { type Mutations, type Placement, type SimulatedService, simulatedServices } from './simulated-process.ts';
 import {
@@ -38,6 +41,10 @@ const CALM_MS = 60_000;
 /** How often an eviction is followed by a crash: between ranking, mark and kill. */
 const EVICTION_AMBUSHED = 0.5;
 
+/** How many schedules have containers with CPUs, memory and devices of their own, and how often a request for these is followed by a crash. */
+const EXCLUSIVE = 0.25;
+const REQUEST_AMBUSHED = 0.2;
+
 export interface ScheduleOptions {
   readonly seed: number;
   readonly mutations?: Mutations;
@@ -50,6 +57,8 @@ export interface ScheduleOptions {
   readonly journaled?: readonly SimulatedService[];
   /** Which services share a process. Default: drawn from the seed; with journals none. */
   readonly placement?: Placement;
+  /** Whether containers get CPUs, memory and devices for themselves. Default: drawn from the seed; with journals none do. */
+  readonly exclusive?: boolean;
   /** Receives every message that the broker accepts. */
   readonly record?: (message: WireMessage) => void;
 }
@@ -75,6 +84,10 @@ class Schedule {
   readonly #admission = new AdmissionWatch();
   readonly #delivery = new DeliveryWatch();
   readonly #eviction: EvictionWatch;
+  /** Undefined: no container gets anything for itself. */
+  #exclusive: ExclusiveWatch | undefined;
+  /** What schedules draw that depends on more than the order of events. */
+  readonly #apart: Random;
   readonly #trace: string[] = [];
   #pods = 0;
   #bridgeKilled = false;
@@ -86,7 +99,11 @@ class Schedule {
     this.#options = options;
     this.#random = new Random(options.seed);
     // Services with journals do not deliver directly. Drawn apart: the same seed gives the same events on every placement.
-    const drawn = options.journaled === undefined ? drawPlacement(new Random(~options.seed)) : [];
+    this.#apart = new Random(~options.seed);
+    const isPlain = options.journaled === undefined;
+    const drawn = isPlain ? drawPlacement(this.#apart) : [];
+    const things =
+      (options.exclusive ?? (isPlain && this.#apart.chance(EXCLUSIVE))) ? drawThings(this.#apart) : undefined;
     const placement = options.placement ?? drawn;
     this.#node = new SimulatedNode({
       random: this.#random.fork(),
@@ -95,13 +112,14 @@ class Schedule {
       maxPods: this.#random.chance(0.3) ? 2 : 1_000,
       ...(options.mutations !== undefined && { mutations: options.mutations }),
       ...(options.journaled !== undefined && { journaled: options.journaled }),
-      placement,
+      ...{ placement, things },
       observe: (transport, instance) => this.#delivery.wrap(transport, instance),
     });
     this.#eviction = new EvictionWatch(this.#node.memory, (text) => this.#note(text));
     this.#node.disk.observe((folder, uid, record) => {
       if (folder === 'sync-loop') this.#eviction.written(uid, record, this.#node.scheduler.now());
     });
+    if (things !== undefined) this.#watchThings(things);
     this.#note(`placement: ${describePlacement(placement)}`);
     this.#node.broker.observe((message) => this.#readiness.observe(message));
     this.#node.broker.observe((message) => this.#admission.observe(message));
@@ -127,6 +145,7 @@ class Schedule {
       ...this.#admission.violations(deeds),
       ...this.#delivery.violations,
       ...this.#eviction.violations,
+      ...(this.#exclusive?.violations ?? []),
       ...(this.#bridgeKilled ? [] : checkFinished(deeds, this.#node.finished)),
       ...this.#checkEnd(),
     ];
@@ -163,13 +182,30 @@ class Schedule {
       const isEviction = subject.includes('.sync.cmd.evict.');
       if (this.#repaired || !(isEviction || subject.includes('.runtime.cmd.'))) return;
       if (!random.chance(isEviction ? EVICTION_AMBUSHED : chance)) return;
-      this.#node.scheduler.after(random.between(0, 60), () => {
-        if (this.#repaired) return;
-        this.#kill(this.#victim(random));
-        const uid = keyOf(subject);
-        const plan = [...this.#wanted.values()].find((one) => one.uid === uid);
-        if (plan !== undefined && random.chance(0.3)) this.#removePod(plan);
-      });
+      this.#strike(random, keyOf(subject), { withinMs: 60, victim: () => this.#victim(random) });
+    });
+  }
+
+  /** Between what is written, replied and created: mostly the process that keeps the ledger ends. */
+  #watchThings({ topology, scope }: ThingsPolicy): void {
+    const { broker, disk, runtime, scheduler } = this.#node;
+    this.#exclusive = new ExclusiveWatch({ disk, runtime, plans: this.#all, now: () => scheduler.elapsed() });
+    this.#note(`things of containers' own: topology ${topology} by ${scope}`);
+    const random = this.#apart.fork();
+    broker.observe(({ subject }) => {
+      if (this.#repaired || !subject.includes('.device.cmd.allocate.') || !random.chance(REQUEST_AMBUSHED)) return;
+      const victim = () => (random.chance(0.7) ? 'node-agent-0' : this.#victim(random));
+      this.#strike(random, keyOf(subject), { withinMs: random.pick([5, 50]), victim });
+    });
+  }
+
+  /** Soon kills an instance, and maybe removes the pod. */
+  #strike(random: Random, uid: string, { withinMs, victim }: { withinMs: number; victim: () => string }): void {
+    this.#node.scheduler.after(random.between(0, withinMs), () => {
+      if (this.#repaired) return;
+      this.#kill(victim());
+      const plan = [...this.#wanted.values()].find((one) => one.uid === uid);
+      if (plan !== undefined && random.chance(0.3)) this.#removePod(plan);
     });
   }
 
@@ -188,7 +224,8 @@ class Schedule {
   }
 
   #addPod(): void {
-    const plan = planPod(this.#pods++, this.#random);
+    const drawn = planPod(this.#pods++, this.#random);
+    const plan = this.#exclusive === undefined ? drawn : withResources(drawn, this.#apart);
     this.#write(plan);
     const { inits, main, restartPolicy, volume } = plan;
     this.#note(`add ${plan.name} (${[...inits, main].join(' ')}, ${restartPolicy}${volume ? ', volume' : ''})`);
@@ -235,7 +272,10 @@ class Schedule {
 
   #kill(instance: string): void {
     if (!this.#node.alive(instance)) return;
-    if (this.#node.together(instance).includes('cri-bridge-0')) this.#bridgeKilled = true;
+    if (this.#node.together(instance).includes('cri-bridge-0')) {
+      this.#bridgeKilled = true;
+      this.#exclusive?.bridgeKilled();
+    }
     this.#node.kill(instance);
     this.#note(`kill ${instance}`);
     const service = simulatedServices.find((one) => instance.startsWith(one));
@@ -345,22 +385,14 @@ class Schedule {
 
   #checkEnd(): Violation[] {
     const ended = { rejected: this.#admission.rejected, evicted: this.#eviction.evicted };
-    return checkEnd(this.#node, [...this.#wanted.values()], ended);
+    const wanted = [...this.#wanted.values()];
+    const running = wanted.filter(({ uid }) => !ended.rejected.has(uid) && !ended.evicted.has(uid));
+    return [...checkEnd(this.#node, wanted, ended), ...(this.#exclusive?.atRest(running) ?? [])];
   }
 
   #note(text: string): void {
     this.#trace.push(`${this.#node.scheduler.elapsed().toFixed(1).padStart(9)} ms  ${text}`);
   }
-}
-
-/** One line: the sender, the message, and its causes. */
-function describeMessage({ subject, headers }: WireMessage): string {
-  const { [HEADER.source]: source = '', [HEADER.epoch]: epoch = '', [HEADER.seq]: seq = '' } = headers;
-  const { [HEADER.status]: status = '', [HEADER.causes]: causes = '' } = headers;
-  const what = subject.split('.').slice(2).join('.');
-  const removed = headers[HEADER.removed] === undefined ? '' : ' removed';
-  const because = causes === '' ? '' : `  <- ${causes}`;
-  return `  ${`${source}.${epoch}.${seq}`.padEnd(22)} ${what}${removed} ${status}${because}`;
 }
 
 function path({ name }: PodPlan): string {

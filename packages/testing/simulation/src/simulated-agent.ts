@@ -4,8 +4,14 @@ import {
   CONFIG_SOURCE,
   type Pod,
   allocateDevices,
+  configuredSources,
+  cpuPool,
+  desiredPods,
+  deviceAllocation,
+  deviceResource,
   nodeAgentEvent,
   nodePressure,
+  nodeTopology,
   podWork,
   podWorker,
   prepareClaims,
@@ -47,9 +53,11 @@ export function startAgent(options: {
   readonly logger: Logger;
   readonly guard: ProcessGuard;
   readonly memory: NodeMemory;
+  /** Something else gives containers CPUs, memory and devices for themselves. */
+  readonly withThings: boolean;
 }): void {
-  const { bus, clock, logger, guard, memory } = options;
-  leaveOut(bus);
+  const { bus, clock, logger, guard, memory, withThings } = options;
+  leaveOut(bus, withThings);
   const pods = new EvictablePods(bus);
   const eviction = new Eviction({
     ...{ bus, clock, logger, pods, maxPodGraceSeconds: 0, minContainerAgeMs: 0 },
@@ -73,12 +81,20 @@ export function startAgent(options: {
 }
 
 /** The other messages of node-agent, which the simulated one neither reads nor publishes. */
-function leaveOut(bus: Bus): void {
+function leaveOut(bus: Bus, withThings: boolean): void {
   const { owns, reads } = serviceContracts['node-agent'];
-  const used: readonly AnyFact[] = [nodePressure, podWork, podWorker, runtimePod];
+  const ofThings = [
+    configuredSources,
+    ...Object.values(desiredPods),
+    cpuPool,
+    deviceAllocation,
+    deviceResource,
+    nodeTopology,
+  ];
+  const used: readonly AnyFact[] = [nodePressure, podWork, podWorker, runtimePod, ...(withThings ? ofThings : [])];
   for (const fact of reads) if (!used.includes(fact)) bus.reader(fact);
   for (const fact of owns) if (!used.includes(fact)) bus.owner(fact).complete();
-  bus.serve(allocateDevices, () => Promise.resolve({ containers: {} }));
+  if (!withThings) bus.serve(allocateDevices, () => Promise.resolve({ containers: {} }));
   bus.serve(prepareClaims, () => Promise.resolve({ claims: [] }));
   bus.serve(unprepareClaims, () => Promise.resolve({}));
   bus.serve(readPressure, () => Promise.resolve({ signals: [], thresholds: [], conditions: [], transitionSeconds: 0 }));

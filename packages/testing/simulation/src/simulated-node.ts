@@ -20,6 +20,7 @@ import { type Behaviour, HANDLER } from './runtime-things.ts';
 import { Scheduler } from './scheduler.ts';
 import { startAgent } from './simulated-agent.ts';
 import { simulatedImages } from './simulated-images.ts';
+import { ALLOCATABLE, OWN_THINGS, type ThingsPolicy } from './simulated-machine.ts';
 import {
   type Mutations,
   NODE,
@@ -31,6 +32,7 @@ import {
 import { simulatedPodFiles } from './simulated-pod-files.ts';
 import { SimulatedProber } from './simulated-prober.ts';
 import { SimulatedShim } from './simulated-shim.ts';
+import { startThings } from './simulated-things.ts';
 import { type MountTable, SimulatedVolumes } from './simulated-volumes.ts';
 
 /** Maximum number of instances of pod-workers. */
@@ -75,6 +77,7 @@ export class SimulatedNode {
   readonly #journaled: readonly SimulatedService[];
   readonly #placement: Placement;
   readonly #observe: (transport: Transport, instance: string) => Transport;
+  readonly #things: ThingsPolicy | undefined;
   /** Keyed by instance. */
   readonly #lives = new Map<string, Life>();
   readonly #shares: ServiceShares;
@@ -96,6 +99,8 @@ export class SimulatedNode {
     placement?: Placement;
     /** Wraps the access of an instance to the bus. */
     observe?: (transport: Transport, instance: string) => Transport;
+    /** How containers get CPUs, memory and devices for themselves. Default: they get none. */
+    things?: ThingsPolicy | undefined;
   }) {
     const { random, logger, behaviour } = options;
     this.#random = random;
@@ -105,6 +110,7 @@ export class SimulatedNode {
     this.#journaled = options.journaled ?? [];
     this.#placement = options.placement ?? [];
     this.#observe = options.observe ?? ((transport) => transport);
+    this.#things = options.things;
     const { scheduler } = this;
     this.broker = new MemoryBroker({ scheduler, node: NODE });
     this.#shares = this.#launcher();
@@ -272,7 +278,11 @@ export class SimulatedNode {
           syncLoopCore,
           {
             ids: FEW_IDS,
-            node: { ...NODE_FACTS, allocatable: { pods: String(this.#maxPods) } },
+            node: {
+              ...NODE_FACTS,
+              allocatable: { pods: String(this.#maxPods), ...(this.#things && ALLOCATABLE) },
+              ...(this.#things && { exclusive: OWN_THINGS }),
+            },
             inCluster: false,
             workers: ALONE,
           },
@@ -287,6 +297,7 @@ export class SimulatedNode {
           memoryCapacity: 1n,
           allocatable: {},
           syncEveryMs: 60_000,
+          ...(this.#things && { exclusive: OWN_THINGS }),
         };
         const core = await run(podWorkersCore, inputs, {
           records: this.disk.store('pod-workers', guard),
@@ -330,9 +341,14 @@ export class SimulatedNode {
       case 'volume-manager':
         new SimulatedVolumes({ bus, clock, random, mounts: this.mounts, elapsed: () => this.scheduler.elapsed() });
         return undefined;
-      case 'node-agent':
-        startAgent({ bus, clock, logger, guard, memory: this.memory });
+      case 'node-agent': {
+        const policy = this.#things;
+        const { makeLedger } = this.#mutations;
+        // Without it the agent starts at once.
+        if (policy !== undefined) await startThings({ bus, clock, logger, guard, disk: this.disk, policy, makeLedger });
+        startAgent({ bus, clock, logger, guard, memory: this.memory, withThings: policy !== undefined });
         return undefined;
+      }
       case 'cni-bridge': {
         const network = new Network({
           bus,

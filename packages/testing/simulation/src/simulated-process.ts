@@ -1,5 +1,6 @@
 import { type Bus, type BusOptions, DirectDelivery, type DirectDeliveryOptions } from '@kubus/bus';
 import { serviceContracts } from '@kubus/contracts';
+import type { LedgerFiles } from '@kubus/node-agent/devices';
 import type { Logger } from '@kubus/ports';
 import { ProcessGuard } from './process-guard.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -19,10 +20,12 @@ export type SimulatedService = (typeof simulatedServices)[number];
 /** The name of the simulated node. */
 export const NODE = 'node0';
 
-/** Parts of the bus that a test removes, to check that the simulation detects it. */
+/** Parts of the bus and of services that a test removes, to check that the simulation detects it. */
 export interface Mutations {
   readonly makeBus?: (options: BusOptions) => Bus;
   readonly makeDirect?: (options: DirectDeliveryOptions) => DirectDelivery;
+  /** The files of the ledger of CPUs and memory. */
+  readonly makeLedger?: (files: LedgerFiles) => LedgerFiles;
 }
 
 /** The services whose first instances share a process, for each such process. */

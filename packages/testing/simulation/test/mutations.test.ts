@@ -10,6 +10,7 @@ const known: Readonly<Record<string, number>> = {
   'without the fence': 14,
   'without the deduplication': 5,
   'without the order of direct delivery': 2,
+  'without the wait for the ledger': 18,
   'without the completion mark': 2292,
 };
 
@@ -25,6 +26,7 @@ describe('the simulation detects a removed safeguard', () => {
           logger: silentLogger,
           mutations: mutation,
           placement: 'makeDirect' in mutation ? [simulatedServices] : [],
+          exclusive: 'makeLedger' in mutation,
           rough: seed % 2 === 1,
         });
         if (violations.length === 0) continue;

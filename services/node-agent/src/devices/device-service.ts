@@ -1,10 +1,13 @@
 import { cpuPool, deviceAllocation, deviceResource, nodeTopology } from '@kubus/contracts';
+import { ExclusiveState } from '@kubus/exclusive-state';
+import { readMachine } from '@kubus/machine-topology';
 import { DEFAULT_BUCKETS, Distribution, Tally } from '@kubus/metrics';
 import { DevicePluginRegistry, PluginWatcher, type RegisteredPlugin, devicePlugins } from '@kubus/node-plugins';
 import { FileRecordStore, type ServiceContext } from '@kubus/service-kit';
 import { pluginRegistry, retryWait } from '@kubus/volume';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { exclusiveSettings } from '../exclusive/exclusive-settings.ts';
 import { ExclusiveThings } from '../exclusive/exclusive-things.ts';
 import { DeviceAllocations } from './device-allocations.ts';
 import { DeviceManager } from './device-manager.ts';
@@ -51,7 +54,9 @@ export class DeviceService {
       logger,
     });
     const exclusive = await ExclusiveThings.start({
-      ...{ config, logger, root, sys },
+      ...{ node: config.node, settings: exclusiveSettings(config), logger },
+      files: new ExclusiveState(root, { cpu: config.exclusive.cpuPolicy, memory: config.exclusive.memoryPolicy }),
+      readMachine: () => readMachine(sys),
       ...{ pool: bus.owner(cpuPool), topology: bus.owner(nodeTopology) },
     });
     exclusive?.metrics.show(metrics);

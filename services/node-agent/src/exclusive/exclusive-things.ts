@@ -1,6 +1,7 @@
 import type { Cause, FactOwner } from '@kubus/bus';
 import type { CpuPool, NodeTopology } from '@kubus/contracts';
 import {
+  type ExclusiveSettings,
   type ExclusiveSetup,
   type Ledger,
   type PodRequest,
@@ -11,13 +12,12 @@ import {
   ledgerProblem,
   withoutPod,
 } from '@kubus/exclusive';
-import { ExclusiveState, ExclusiveStateError } from '@kubus/exclusive-state';
+import { type ExclusiveState, ExclusiveStateError } from '@kubus/exclusive-state';
 import { Lanes } from '@kubus/flow';
-import { type FoundMachine, readMachine } from '@kubus/machine-topology';
+import type { FoundMachine } from '@kubus/machine-topology';
 import { type Logger, toError } from '@kubus/ports';
-import { ConfigError, type NodeConfig } from '@kubus/service-kit';
+import { ConfigError } from '@kubus/service-kit';
 import { ExclusiveMetrics } from './exclusive-metrics.ts';
-import { exclusiveSettings } from './exclusive-settings.ts';
 import { nodeTopologyOf } from './node-topology.ts';
 import { type ChangeLedger, type DeviceHints, ExclusiveTurn } from './exclusive-turn.ts';
 
@@ -30,15 +30,18 @@ export interface Cpuset {
   readonly mems?: string;
 }
 
+/** Where the ledger outlives the process. */
+export type LedgerFiles = Pick<ExclusiveState, 'read' | 'writeCpus' | 'writeMemory'>;
+
 export interface ExclusiveThingsOptions {
-  readonly config: Pick<NodeConfig, 'devices' | 'eviction' | 'exclusive' | 'node' | 'pods' | 'reserved'>;
+  /** The node's name. */
+  readonly node: string;
+  readonly settings: ExclusiveSettings;
   readonly pool: FactOwner<CpuPool>;
   readonly topology: FactOwner<NodeTopology>;
   readonly logger: Logger;
-  /** The kubelet's root folder, which exists. */
-  readonly root: string;
-  /** `/sys`, or a folder like it. */
-  readonly sys: string;
+  readonly files: LedgerFiles;
+  readonly readMachine: () => Promise<FoundMachine>;
 }
 
 /**
@@ -50,7 +53,6 @@ export class ExclusiveThings {
   readonly #options: ExclusiveThingsOptions;
   readonly #found: FoundMachine;
   readonly #setup: ExclusiveSetup;
-  readonly #state: ExclusiveState;
   readonly #lanes = new Lanes();
   #ledger: Ledger;
 
@@ -61,26 +63,24 @@ export class ExclusiveThings {
    *   checkpoints of before
    */
   static async start(options: ExclusiveThingsOptions): Promise<ExclusiveThings | undefined> {
-    const { config, root, pool } = options;
-    const { cpuPolicy: cpu, memoryPolicy: memory, cpuOptions } = config.exclusive;
-    const state = new ExclusiveState(root, { cpu, memory });
-    const had = await state.read().catch((error: unknown) => {
+    const { settings, files, pool } = options;
+    const { cpuManagerPolicy: cpu, memoryManagerPolicy: memory, cpuManagerPolicyOptions } = settings;
+    const had = await files.read().catch((error: unknown) => {
       if (error instanceof ExclusiveStateError) throw new ConfigError('bad-config', error.message, { cause: error });
       throw error;
     });
-    if (cpu === 'none' && memory === 'None' && Object.keys(cpuOptions).length === 0) {
+    if (cpu === 'none' && memory === 'None' && Object.keys(cpuManagerPolicyOptions).length === 0) {
       pool.complete();
       void showMachine(options);
       return undefined;
     }
-    const found = await readMachine(options.sys);
-    const { machine } = found;
-    const setup = exclusiveSetup(machine, exclusiveSettings(config));
+    const found = await options.readMachine();
+    const setup = exclusiveSetup(found.machine, settings);
     if ('problem' in setup) throw new ConfigError('bad-config', setup.problem);
     const ledger = { ...emptyLedger(setup), ...used(had) };
     const problem = ledgerProblem(setup, ledger);
     if (problem !== undefined) throw new ConfigError('bad-config', problem);
-    const things = new ExclusiveThings(options, { found, setup, state, ledger });
+    const things = new ExclusiveThings(options, { found, setup, ledger });
     await things.#write(ledger, undefined);
     things.#publish([]);
     pool.complete();
@@ -90,17 +90,11 @@ export class ExclusiveThings {
 
   private constructor(
     options: ExclusiveThingsOptions,
-    {
-      found,
-      setup,
-      state,
-      ledger,
-    }: { found: FoundMachine; setup: ExclusiveSetup; state: ExclusiveState; ledger: Ledger },
+    { found, setup, ledger }: { found: FoundMachine; setup: ExclusiveSetup; ledger: Ledger },
   ) {
     this.#options = options;
     this.#found = found;
     this.#setup = setup;
-    this.#state = state;
     this.#ledger = ledger;
     this.metrics = new ExclusiveMetrics(setup, () => this.#ledger);
   }
@@ -178,27 +172,28 @@ export class ExclusiveThings {
   async #write(next: Ledger, before: Ledger | undefined): Promise<void> {
     const { cpu, memory } = this.#setup;
     const hasCpus = next.cpus !== before?.cpus || next.shared !== before.shared;
-    if (cpu !== undefined && hasCpus) await this.#state.writeCpus(next);
+    if (cpu !== undefined && hasCpus) await this.#options.files.writeCpus(next);
     const hasMemory = next.memory !== before?.memory || next.nodes !== before.nodes;
-    if (memory !== undefined && hasMemory) await this.#state.writeMemory(next);
+    if (memory !== undefined && hasMemory) await this.#options.files.writeMemory(next);
   }
 
   /** What others see of the ledger, as far as it differs from the one of before. */
   #publish(causes: readonly Cause[], before?: Ledger): void {
-    const { config, pool, topology } = this.#options;
+    const { node, settings, pool, topology } = this.#options;
     const { shared } = this.#ledger;
     if (this.#setup.cpu !== undefined && shared !== before?.shared) {
-      pool.put(config.node, { cpus: cpuSetText(shared) }, { causes });
+      pool.put(node, { cpus: cpuSetText(shared) }, { causes });
     }
     const given = { setup: this.#setup, ledger: this.#ledger };
-    topology.put(config.node, nodeTopologyOf(this.#found, config, given), { causes });
+    topology.put(node, nodeTopologyOf(this.#found, settings, given), { causes });
   }
 }
 
 /** Publishes the machine of a node on which no container has anything for itself: nobody waits for it. */
-async function showMachine({ config, topology, logger, sys }: ExclusiveThingsOptions): Promise<void> {
+async function showMachine(options: ExclusiveThingsOptions): Promise<void> {
+  const { node, settings, topology, logger, readMachine } = options;
   try {
-    topology.put(config.node, nodeTopologyOf(await readMachine(sys), config));
+    topology.put(node, nodeTopologyOf(await readMachine(), settings));
     topology.complete();
   } catch (error) {
     logger.warn({ err: toError(error) }, 'cannot read the CPUs and NUMA nodes of the machine');

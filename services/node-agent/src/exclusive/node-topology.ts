@@ -1,12 +1,18 @@
 import type { NodeTopology } from '@kubus/contracts';
-import { type ExclusiveSetup, type Ledger, cpuSet, cpuSetText, descriptionOf } from '@kubus/exclusive';
+import {
+  type ExclusiveSettings,
+  type ExclusiveSetup,
+  type Ledger,
+  cpuSet,
+  cpuSetText,
+  descriptionOf,
+} from '@kubus/exclusive';
 import type { FoundMachine } from '@kubus/machine-topology';
-import type { NodeConfig } from '@kubus/service-kit';
 
 /** The machine, and what of it containers have for themselves; nothing without a ledger. */
 export function nodeTopologyOf(
   { machine, offline, isolated }: FoundMachine,
-  { devices, exclusive }: Pick<NodeConfig, 'devices' | 'exclusive'>,
+  settings: ExclusiveSettings,
   given?: { readonly setup: ExclusiveSetup; readonly ledger: Ledger },
 ): NodeTopology {
   const { sockets, nodes, cores = [], caches = [] } = descriptionOf(machine);
@@ -17,8 +23,8 @@ export function nodeTopologyOf(
       ...{ cores, caches, offline: cpuSetText(offline), isolated: cpuSetText(isolated) },
     },
     policies: {
-      ...{ cpu: exclusive.cpuPolicy, memory: exclusive.memoryPolicy },
-      ...{ topology: devices.topologyPolicy, scope: devices.topologyScope },
+      ...{ cpu: settings.cpuManagerPolicy, memory: settings.memoryManagerPolicy },
+      ...{ topology: settings.topologyManagerPolicy, scope: settings.topologyManagerScope },
     },
     ...(given?.setup.cpu !== undefined && {
       reserved: cpuSetText(given.setup.cpu.reserved),
