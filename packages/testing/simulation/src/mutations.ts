@@ -11,8 +11,8 @@ import {
   type FactHandlers,
   type FactReader,
 } from '@kubus/bus';
-import type { FactDeclaration } from '@kubus/contracts';
-import type { LedgerFiles } from '@kubus/node-agent/devices';
+import { type FactDeclaration, type PodWork, podWork } from '@kubus/contracts';
+import { EndedPods, type LedgerFiles } from '@kubus/node-agent/devices';
 import type { Mutations } from './simulated-process.ts';
 
 /** The commands of an earlier owner are not awaited, and commands of any sender are accepted. */
@@ -82,6 +82,21 @@ class HastyLedger implements LedgerFiles {
   }
 }
 
+/** A pod that is to end needs nothing any more, as if it had ended. */
+class HastyEnds extends EndedPods {
+  readonly #works: FactReader<PodWork>;
+
+  constructor(bus: Bus) {
+    super(bus);
+    this.#works = bus.reader(podWork, { lazy: true });
+  }
+
+  override has(uid: string): boolean {
+    const { work = 'sync' } = this.#works.get(uid)?.value ?? {};
+    return work !== 'sync' || super.has(uid);
+  }
+}
+
 const withServer =
   (make: (options: CommandServerOptions) => CommandServer) =>
   (options: BusOptions): Bus =>
@@ -95,5 +110,6 @@ export const mutations = {
     makeDirect: (options: DirectDeliveryOptions) => new ReorderingDelivery(options),
   },
   'without the wait for the ledger': { makeLedger: (files: LedgerFiles) => new HastyLedger(files) },
+  'without the wait for the end of containers': { makeEnded: (bus: Bus) => new HastyEnds(bus) },
   'without the completion mark': { makeBus: (options: BusOptions) => new HastyBus(options) },
 } satisfies Record<string, Mutations>;

@@ -41,9 +41,9 @@ const CALM_MS = 60_000;
 /** How often an eviction is followed by a crash: between ranking, mark and kill. */
 const EVICTION_AMBUSHED = 0.5;
 
-/** How many schedules have containers with CPUs, memory and devices of their own, and how often a request for these is followed by a crash. */
-const EXCLUSIVE = 0.25;
-const REQUEST_AMBUSHED = 0.2;
+/** With these messages CPUs, memory and devices are requested or free again, and so often a crash follows. */
+const THINGS_CHANGE = /\.device\.cmd\.allocate\.|\.worker\.fact\.state\./;
+const THINGS_AMBUSHED = 0.15;
 
 export interface ScheduleOptions {
   readonly seed: number;
@@ -100,10 +100,9 @@ class Schedule {
     this.#random = new Random(options.seed);
     // Services with journals do not deliver directly. Drawn apart: the same seed gives the same events on every placement.
     this.#apart = new Random(~options.seed);
-    const isPlain = options.journaled === undefined;
-    const drawn = isPlain ? drawPlacement(this.#apart) : [];
-    const things =
-      (options.exclusive ?? (isPlain && this.#apart.chance(EXCLUSIVE))) ? drawThings(this.#apart) : undefined;
+    const isJournaled = options.journaled !== undefined;
+    const drawn = isJournaled ? [] : drawPlacement(this.#apart);
+    const things = isJournaled ? undefined : drawThings(this.#apart, options.exclusive);
     const placement = options.placement ?? drawn;
     this.#node = new SimulatedNode({
       random: this.#random.fork(),
@@ -193,7 +192,7 @@ class Schedule {
     this.#note(`things of containers' own: topology ${topology} by ${scope}`);
     const random = this.#apart.fork();
     broker.observe(({ subject }) => {
-      if (this.#repaired || !subject.includes('.device.cmd.allocate.') || !random.chance(REQUEST_AMBUSHED)) return;
+      if (this.#repaired || !THINGS_CHANGE.test(subject) || !random.chance(THINGS_AMBUSHED)) return;
       const victim = () => (random.chance(0.7) ? 'node-agent-0' : this.#victim(random));
       this.#strike(random, keyOf(subject), { withinMs: random.pick([5, 50]), victim });
     });

@@ -33,7 +33,12 @@ export interface ThingsPolicy {
   readonly scope: TopologyScope;
 }
 
-export function drawThings(random: Random): ThingsPolicy {
+/** How many schedules have containers with things of their own. */
+const OFTEN = 0.25;
+
+/** @param isWanted default: drawn, too */
+export function drawThings(random: Random, isWanted = random.chance(OFTEN)): ThingsPolicy | undefined {
+  if (!isWanted) return undefined;
   return { topology: random.pick(topologyPolicies), scope: random.pick(['container', 'pod'] as const) };
 }
 

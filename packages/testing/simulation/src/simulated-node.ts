@@ -342,10 +342,9 @@ export class SimulatedNode {
         new SimulatedVolumes({ bus, clock, random, mounts: this.mounts, elapsed: () => this.scheduler.elapsed() });
         return undefined;
       case 'node-agent': {
-        const policy = this.#things;
-        const { makeLedger } = this.#mutations;
+        const [policy, mutations] = [this.#things, this.#mutations];
         // Without it the agent starts at once.
-        if (policy !== undefined) await startThings({ bus, clock, logger, guard, disk: this.disk, policy, makeLedger });
+        if (policy !== undefined) await startThings({ bus, clock, logger, guard, disk: this.disk, policy, mutations });
         startAgent({ bus, clock, logger, guard, memory: this.memory, withThings: policy !== undefined });
         return undefined;
       }

@@ -1,6 +1,6 @@
 import { type Bus, type BusOptions, DirectDelivery, type DirectDeliveryOptions } from '@kubus/bus';
 import { serviceContracts } from '@kubus/contracts';
-import type { LedgerFiles } from '@kubus/node-agent/devices';
+import type { EndedPods, LedgerFiles } from '@kubus/node-agent/devices';
 import type { Logger } from '@kubus/ports';
 import { ProcessGuard } from './process-guard.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -26,6 +26,8 @@ export interface Mutations {
   readonly makeDirect?: (options: DirectDeliveryOptions) => DirectDelivery;
   /** The files of the ledger of CPUs and memory. */
   readonly makeLedger?: (files: LedgerFiles) => LedgerFiles;
+  /** Which pods need none of it any more. */
+  readonly makeEnded?: (bus: Bus) => EndedPods;
 }
 
 /** The services whose first instances share a process, for each such process. */

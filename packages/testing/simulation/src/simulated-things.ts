@@ -14,7 +14,7 @@ import { type Cancel, type Clock, KubusError, type Logger, type RecordStore, sle
 import type { Disk } from './disk.ts';
 import type { ProcessGuard } from './process-guard.ts';
 import { DEVICE, DEVICES, MACHINE, type ThingsPolicy, exclusiveSettings } from './simulated-machine.ts';
-import { NODE } from './simulated-process.ts';
+import { type Mutations, NODE } from './simulated-process.ts';
 
 /** Folders of the disk: the checkpoints, and the records of pods' devices. */
 export const LEDGER = 'ledger';
@@ -35,9 +35,9 @@ export async function startThings(options: {
   readonly guard: ProcessGuard;
   readonly disk: Disk;
   readonly policy: ThingsPolicy;
-  readonly makeLedger: ((files: LedgerFiles) => LedgerFiles) | undefined;
+  readonly mutations: Mutations;
 }): Promise<void> {
-  const { bus, clock, logger, guard, disk, policy, makeLedger = (files) => files } = options;
+  const { bus, clock, logger, guard, disk, policy, mutations } = options;
   const resources = await DeviceResources.start({
     ...{ fact: bus.owner(deviceResource), records: disk.store('device-resources', guard) },
     ...{ clock, logger, changed: () => undefined },
@@ -45,13 +45,14 @@ export async function startThings(options: {
   const allocations = await DeviceAllocations.load({
     ...{ fact: bus.owner(deviceAllocation), records: disk.store(DEVICE_RECORDS, guard), logger },
   });
+  const files = new LedgerOnDisk(disk.store(LEDGER, guard));
   const exclusive = await ExclusiveThings.start({
     ...{ node: NODE, settings: exclusiveSettings(policy), logger },
     ...{ pool: bus.owner(cpuPool), topology: bus.owner(nodeTopology) },
-    files: makeLedger(new LedgerOnDisk(disk.store(LEDGER, guard))),
+    files: mutations.makeLedger?.(files) ?? files,
     readMachine: () => guard.promise(Promise.resolve({ machine: MACHINE, offline: [], isolated: [], smt: false })),
   });
-  const ended = new EndedPods(bus);
+  const ended = mutations.makeEnded?.(bus) ?? new EndedPods(bus);
   const manager = new DeviceManager({
     ...{ bus, logger, resources, allocations, exclusive },
     topology: { policy: policy.topology, nodes: DEVICES.map((_, node) => node) },
