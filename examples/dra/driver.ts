@@ -18,9 +18,10 @@ const { values } = parseArgs({
     kubeconfig: { type: 'string' },
     root: { type: 'string', default: '/var/lib/kubelet' },
     cdi: { type: 'string', default: '/var/run/cdi' },
+    instance: { type: 'string' },
   },
 });
-const { name: driver, node, kubeconfig, root, cdi } = values;
+const { name: driver, node, kubeconfig, root, cdi, instance } = values;
 if (node === undefined || kubeconfig === undefined) throw new Error('--node NAME and --kubeconfig FILE are needed');
 
 const folder = join(root, 'plugins', driver);
@@ -80,7 +81,9 @@ const plugin = {
   }),
 } as unknown as UntypedServiceImplementation;
 
-const socket = join(folder, 'dra.sock');
+/** Two processes of a driver, of which one replaces the other, have different sockets. */
+const suffix = instance === undefined ? '' : `-${instance}`;
+const socket = join(folder, `dra${suffix}.sock`);
 const registration = {
   getInfo: (_: unknown, respond: Respond) =>
     respond(null, { type: 'DRAPlugin', name: driver, endpoint: socket, supportedVersions: ['v1.DRAPlugin'] }),
@@ -113,7 +116,7 @@ async function listen(
 }
 
 // The registration comes last: whoever finds its socket may call the other one.
-const sockets = [socket, join(registry, `${driver}-reg.sock`)];
+const sockets = [socket, join(registry, `${driver}${suffix}-reg.sock`)];
 await listen(socket, DRAPluginService, plugin);
 await listen(sockets[1] ?? '', RegistrationService, registration);
 

@@ -50,7 +50,8 @@ let changes: Conditions;
 let metrics: Metrics;
 let epoch: number;
 let life: { service: ClaimService; client: KubeClient; member: LocalMember } | undefined;
-let driver: ChildProcess | undefined;
+/** The processes of the driver, in the order in which they were started. */
+let drivers: ChildProcess[];
 
 beforeEach(async () => {
   dir = realpathSync(mkdtempSync(join(tmpdir(), 'kubus-claims-')));
@@ -61,7 +62,7 @@ beforeEach(async () => {
     await TestApiServer.start(),
   ];
   uses = new Map<string, ClaimUse>();
-  [changes, epoch, life, driver] = [new Conditions(), 0, undefined, undefined];
+  [changes, epoch, life, drivers] = [new Conditions(), 0, undefined, []];
   const of = broker.join('pod-workers', clock).bus;
   asking = of;
   workers = of.owner(podWorker);
@@ -83,7 +84,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await stop();
-  await endDriver('SIGKILL');
+  for (const driver of drivers) await endDriver('SIGKILL', driver);
   await server.close();
   rmSync(dir, { recursive: true });
 });
@@ -111,12 +112,12 @@ async function stop(): Promise<void> {
 }
 
 /** Starts the example driver; resolves when the node has registered it. */
-async function startDriver(): Promise<void> {
+async function startDriver(...more: readonly string[]): Promise<void> {
   const kubeconfig = await server.kubeconfig(nodeUser('node0'));
   const args = ['--name', DRIVER, '--node', 'node0', '--kubeconfig', kubeconfig, '--root', join(dir, 'root')];
   const options = { stdio: ['ignore', 'pipe', 'inherit'] as ['ignore', 'pipe', 'inherit'] };
-  const started = spawn(process.execPath, [PROGRAM, ...args, '--cdi', join(dir, 'cdi')], options);
-  driver = started;
+  const started = spawn(process.execPath, [PROGRAM, ...args, '--cdi', join(dir, 'cdi'), ...more], options);
+  drivers.push(started);
   let text = '';
   for await (const chunk of started.stdout) {
     text += String(chunk);
@@ -125,7 +126,7 @@ async function startDriver(): Promise<void> {
   expect(text).toMatch(/^registered$/m);
 }
 
-async function endDriver(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+async function endDriver(signal: 'SIGKILL' | 'SIGTERM', driver = drivers.at(-1)): Promise<void> {
   if (driver === undefined || driver.exitCode !== null || driver.signalCode !== null) return;
   const ended = once(driver, 'exit');
   driver.kill(signal);
@@ -289,6 +290,8 @@ describe('a restart between prepare and start', () => {
   });
 });
 
+const own = { kind: 'ResourceSlice', name: `node0-${DRIVER}` };
+
 test('the slices of drivers that are not there are removed: at the start, and when one stays away', async () => {
   const slice = (of: string, nodeName = 'node0') => {
     const spec: JsonObject = {
@@ -315,7 +318,6 @@ test('the slices of drivers that are not there are removed: at the start, and wh
   await server.waitGone({ kind: 'ResourceSlice', name: 'node0-old.test-old' });
   expect(left()).toEqual(['other-old.test-old']);
   await startDriver();
-  const own = { kind: 'ResourceSlice', name: `node0-${DRIVER}` };
   await server.waitFor(own, () => true);
   allocate('seen', ['device-0'], ['one']);
   await prepare('one', ['seen']);
@@ -326,6 +328,51 @@ test('the slices of drivers that are not there are removed: at the start, and wh
   await clock.advance(1_000);
   await server.waitGone(own);
   expect(left()).toEqual(['other-old.test-old']);
+});
+
+describe('a driver that was killed, whose sockets stay', () => {
+  const isConnected = () => uses.get('one')?.claims[0]?.drivers[0]?.connected;
+
+  test('counts as away: its slices go after the grace, and it is known again when it is back', async () => {
+    await start();
+    await startDriver();
+    await server.waitFor(own, () => true);
+    allocate('seen', ['device-0'], ['one']);
+    await prepare('one', ['seen']);
+    await changes.until(() => isConnected() === true);
+    await endDriver('SIGKILL');
+    await changes.until(() => isConnected() === false);
+    expect((await metrics.write()).text).toContain(`dra_driver_processes{driver_name="${DRIVER}"} 0`);
+    await clock.advance(29_000);
+    expect(server.get(own)).toBeDefined();
+    await clock.advance(1_000);
+    await server.waitGone(own);
+    await startDriver();
+    await changes.until(() => isConnected() === true);
+    await server.waitFor(own, () => true);
+    await clock.advance(30_000);
+    expect(server.get(own)).toBeDefined();
+  });
+
+  test('is replaced by its older process, which is there', async () => {
+    await start();
+    await startDriver();
+    await startDriver('--instance', 'new');
+    allocate('seen', ['device-0'], ['one']);
+    await prepare('one', ['seen']);
+    await endDriver('SIGKILL');
+    allocate('later', ['device-1'], ['two']);
+    // As pod-workers does until it succeeds: the node may not know yet that the newer process is gone.
+    while (
+      !(await prepare('two', ['later']).then(
+        () => true,
+        () => false,
+      ))
+    )
+      continue;
+    await endDriver('SIGTERM', drivers[0]);
+    await changes.until(() => isConnected() === false);
+  });
 });
 
 test('the metrics have the names of the reference', async () => {

@@ -1,7 +1,7 @@
 import type { ClaimDevice } from '@kubus/contracts';
 import type { KnownClaim } from '@kubus/dra';
 import { type DraMethod, PluginCallError, type RegisteredDraDriver } from '@kubus/node-plugins';
-import { KubusError } from '@kubus/ports';
+import { type Cancel, KubusError } from '@kubus/ports';
 
 /** What a call to a driver took. */
 export interface DriverCall {
@@ -13,28 +13,70 @@ export interface DriverCall {
   readonly begin: number;
 }
 
-/** The drivers of resource claims that are registered on the node. */
+export interface ClaimDriversOptions {
+  readonly now: () => number;
+  readonly called: (call: DriverCall) => void;
+  /** A process of the driver has registered, gone, been found or been lost. */
+  readonly changed: (driver: string) => void;
+}
+
+type Plugin = RegisteredDraDriver['plugin'];
+
+interface DriverProcess {
+  connected: boolean;
+  unwatch: Cancel;
+}
+
+/**
+ * The drivers of resource claims that are registered on the node. A driver may have several processes, while it is updated: the one that
+ * registered last is called, of those that are connected if there is one (behaviour:resource-managers, DRA).
+ */
 export class ClaimDrivers {
-  readonly #registered = new Map<string, RegisteredDraDriver>();
-  readonly #now: () => number;
-  readonly #called: (call: DriverCall) => void;
+  /** By driver, in the order in which they registered. */
+  readonly #registered = new Map<string, Map<Plugin, DriverProcess>>();
+  readonly #options: ClaimDriversOptions;
 
-  constructor(now: () => number, called: (call: DriverCall) => void) {
-    this.#now = now;
-    this.#called = called;
+  constructor(options: ClaimDriversOptions) {
+    this.#options = options;
   }
 
-  add(driver: RegisteredDraDriver): void {
-    this.#registered.set(driver.driver, driver);
+  /** Throws when another process of the driver has the same socket. */
+  add({ driver, plugin }: RegisteredDraDriver): void {
+    const processes = this.#registered.get(driver) ?? new Map<Plugin, DriverProcess>();
+    if ([...processes.keys()].some(({ socket }) => socket === plugin.socket)) {
+      throw new KubusError('refused', `endpoint ${plugin.socket} already registered for DRA driver plugin ${driver}`);
+    }
+    const process: DriverProcess = { connected: false, unwatch: () => undefined };
+    this.#registered.set(driver, processes.set(plugin, process));
+    process.unwatch = plugin.watch((connected) => {
+      process.connected = connected;
+      this.#options.changed(driver);
+    });
+    this.#options.changed(driver);
   }
 
-  /** Not if another process of the driver has registered since. */
-  remove(driver: RegisteredDraDriver): void {
-    if (this.#registered.get(driver.driver) === driver) this.#registered.delete(driver.driver);
+  remove({ driver, plugin }: RegisteredDraDriver): void {
+    const processes = this.#registered.get(driver);
+    processes?.get(plugin)?.unwatch();
+    processes?.delete(plugin);
+    if (processes?.size === 0) this.#registered.delete(driver);
+    this.#options.changed(driver);
   }
 
-  has(driver: string): boolean {
-    return this.#registered.has(driver);
+  stop(): void {
+    for (const processes of this.#registered.values()) for (const { unwatch } of processes.values()) unwatch();
+  }
+
+  /** For each registered driver, how many of its processes are connected. */
+  get connected(): ReadonlyMap<string, number> {
+    const count = (processes: ReadonlyMap<Plugin, DriverProcess>) =>
+      [...processes.values()].filter((one) => one.connected).length;
+    return new Map([...this.#registered].map(([driver, processes]) => [driver, count(processes)]));
+  }
+
+  /** Whether a process of the driver is connected. */
+  isConnected(driver: string): boolean {
+    return (this.connected.get(driver) ?? 0) > 0;
   }
 
   /** Throws when the driver is not registered. */
@@ -50,13 +92,9 @@ export class ClaimDrivers {
     return this.#call(driver, 'NodeUnprepareResources', (plugin) => plugin.unprepare(claim));
   }
 
-  async #call<T>(
-    driver: string,
-    method: DraMethod,
-    call: (plugin: RegisteredDraDriver['plugin']) => Promise<T>,
-  ): Promise<T> {
+  async #call<T>(driver: string, method: DraMethod, call: (plugin: Plugin) => Promise<T>): Promise<T> {
     const plugin = this.#plugin(driver);
-    const begin = this.#now();
+    const begin = this.#options.now();
     let status = 'OK';
     try {
       return await call(plugin);
@@ -65,13 +103,14 @@ export class ClaimDrivers {
       status = error.status;
       throw new KubusError(error.code, `${method}: ${error.message}`, { cause: error });
     } finally {
-      this.#called({ driver, method: plugin.pathOf(method), status, begin });
+      this.#options.called({ driver, method: plugin.pathOf(method), status, begin });
     }
   }
 
-  #plugin(driver: string): RegisteredDraDriver['plugin'] {
-    const plugin = this.#registered.get(driver)?.plugin;
-    if (plugin === undefined) throw new KubusError('no-driver', `DRA driver ${driver} is not registered`);
-    return plugin;
+  #plugin(driver: string): Plugin {
+    const processes = [...(this.#registered.get(driver) ?? [])];
+    const found = processes.findLast(([, { connected }]) => connected) ?? processes.at(-1);
+    if (found === undefined) throw new KubusError('no-driver', `DRA driver ${driver} is not registered`);
+    return found[0];
   }
 }

@@ -127,7 +127,7 @@ export class ClaimManager {
   async #prepare({ ref, claims, started }: PrepareRequest, { cause }: Pick<CommandContext<unknown>, 'cause'>) {
     const known = claimsOf(this.#ledger, ref.uid);
     const isKnown = claims.every(({ claim }) => known.some((one) => one.name === claim && isPrepared(one)));
-    if (started && isKnown) return { claims: known.map(preparedClaim) };
+    if (started && isKnown) return { claims: this.#claimsOf(ref.uid) };
     const allocated: AllocatedClaim[] = [];
     for (const claim of claims) {
       const found = allocatedClaim(ref, claim, await this.#read(ref.namespace, claim.claim));
@@ -143,7 +143,7 @@ export class ClaimManager {
       this.#publish(ref.uid, [cause]);
       this.sweep(ref.uid);
     }
-    return { claims: claimsOf(this.#ledger, ref.uid).map(preparedClaim) };
+    return { claims: this.#claimsOf(ref.uid) };
   }
 
   async #prepareClaim(claim: AllocatedClaim, pod: string): Promise<void> {
@@ -217,18 +217,29 @@ export class ClaimManager {
     }
   }
 
+  /** Says of all pods that use the driver whether it can be called. */
+  driverChanged(driver: string): void {
+    for (const uid of claimUsers(this.#ledger)) {
+      if (claimsOf(this.#ledger, uid).some(({ drivers }) => driver in drivers)) this.#publish(uid);
+    }
+  }
+
+  #claimsOf(pod: string): PreparedClaim[] {
+    const { drivers: registered } = this.#options;
+    return claimsOf(this.#ledger, pod).map(({ name, uid, drivers }) => ({
+      name,
+      uid,
+      drivers: Object.entries(drivers).flatMap(([driver, devices]) =>
+        devices === undefined ? [] : [{ driver, connected: registered.isConnected(driver), devices: [...devices] }],
+      ),
+    }));
+  }
+
   #publish(uid: string, causes: readonly Cause[] = []): void {
-    const claims = claimsOf(this.#ledger, uid).map(preparedClaim);
+    const claims = this.#claimsOf(uid);
     if (claims.length > 0) this.#options.fact.put(uid, { claims }, { pod: uid, causes });
     else this.#options.fact.remove(uid, { pod: uid, causes });
   }
-}
-
-function preparedClaim({ name, uid, drivers }: KnownClaim): PreparedClaim {
-  const answered = Object.entries(drivers).flatMap(([driver, devices]) =>
-    devices === undefined ? [] : [{ driver, devices: [...devices] }],
-  );
-  return { name, uid, drivers: answered };
 }
 
 async function answered<T>(what: string, work: () => Promise<T>): Promise<T> {

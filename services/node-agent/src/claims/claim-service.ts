@@ -14,20 +14,19 @@ import { SliceWiper } from './slice-wiper.ts';
 /** Seconds, from 0.1 to 40, as in the reference kubelet. */
 const BUCKETS = Array.from({ length: 15 }, (_, index) => 0.1 * 400 ** (index / 14));
 
+interface ClaimParts {
+  readonly manager: ClaimManager;
+  readonly wiper: SliceWiper | undefined;
+  readonly drivers: ClaimDrivers;
+  readonly watcher: Promise<PluginWatcher<RegisteredDraDriver>>;
+}
+
 /** The node's resource claims: finds their drivers, and has them prepare the claims of pods. */
 export class ClaimService {
-  readonly #manager: ClaimManager;
-  readonly #wiper: SliceWiper | undefined;
-  readonly #watcher: Promise<PluginWatcher<RegisteredDraDriver>>;
+  readonly #parts: ClaimParts;
 
-  private constructor(
-    manager: ClaimManager,
-    wiper: SliceWiper | undefined,
-    watcher: Promise<PluginWatcher<RegisteredDraDriver>>,
-  ) {
-    this.#manager = manager;
-    this.#wiper = wiper;
-    this.#watcher = watcher;
+  private constructor(parts: ClaimParts) {
+    this.#parts = parts;
   }
 
   /** @param client undefined: the node has no API server, and so no claims */
@@ -41,11 +40,17 @@ export class ClaimService {
     const operations = new Distribution(BUCKETS);
     const calls = new Distribution(BUCKETS);
     const since = (begin: number) => (clock.now() - begin) / 1000;
-    const drivers = new ClaimDrivers(
-      () => clock.now(),
-      ({ driver, method, status, begin }) =>
+    const wiper = client && new SliceWiper({ client, node: bus.node, clock, logger });
+    const drivers = new ClaimDrivers({
+      now: () => clock.now(),
+      called: ({ driver, method, status, begin }) =>
         calls.observe({ driver_name: driver, method_name: method, grpc_status_code: status }, since(begin)),
-    );
+      changed: (driver) => {
+        if (drivers.isConnected(driver)) wiper?.present(driver);
+        else wiper?.gone(driver);
+        manager.driverChanged(driver);
+      },
+    });
     const manager = new ClaimManager({
       ...{ bus, clock, logger, checkpoint, drivers, client },
       fact: bus.owner(claimUse),
@@ -82,28 +87,31 @@ export class ClaimService {
       help: 'Resource claims that are prepared on the node, by driver; <any>: by some driver.',
       collect: () => [...manager.inUse].map(([driver, value]) => ({ labels: { driver_name: driver }, value })),
     });
-    const wiper = client && new SliceWiper({ client, node: bus.node, clock, logger });
+    metrics.add({
+      type: 'gauge',
+      name: 'dra_driver_processes',
+      help: 'Processes of registered drivers of resource claims that are connected, by driver; 0: its socket is there, but nobody answers.',
+      collect: () => [...drivers.connected].map(([driver, value]) => ({ labels: { driver_name: driver }, value })),
+    });
     const watcher = PluginWatcher.start({
       of: draPlugins,
       folder: pluginRegistry(root),
       ...{ clock, logger, retryWait },
       registered: (driver) => {
         drivers.add(driver);
-        wiper?.present(driver.driver);
         // A pod may have ended while its driver was away.
         manager.sweep();
       },
-      unregistered: (driver) => {
-        drivers.remove(driver);
-        if (!drivers.has(driver.driver)) wiper?.gone(driver.driver);
-      },
+      unregistered: (driver) => drivers.remove(driver),
     });
-    return new ClaimService(manager, wiper, watcher);
+    return new ClaimService({ manager, wiper, drivers, watcher });
   }
 
   async stop(): Promise<void> {
-    this.#manager.stop();
-    this.#wiper?.stop();
-    (await this.#watcher).stop();
+    const { manager, wiper, drivers, watcher } = this.#parts;
+    manager.stop();
+    wiper?.stop();
+    drivers.stop();
+    (await watcher).stop();
   }
 }

@@ -21,6 +21,7 @@ export class SliceWiper {
   readonly #options: SliceWiperOptions;
   /** By driver; empty: all. What is waited for. */
   readonly #waiting = new Map<string, Cancel>();
+  readonly #away = new Set<string>();
   readonly #ended = new AbortController();
 
   constructor(options: SliceWiperOptions) {
@@ -28,15 +29,17 @@ export class SliceWiper {
     void this.#wipe('', 1);
   }
 
-  /** The driver has registered. */
+  /** The driver can be called. */
   present(driver: string): void {
+    this.#away.delete(driver);
     this.#waiting.get(driver)?.();
     this.#waiting.delete(driver);
   }
 
-  /** The driver is no longer registered. */
+  /** The driver cannot be called. The grace begins when it is said first. */
   gone(driver: string): void {
-    this.present(driver);
+    if (this.#away.has(driver)) return;
+    this.#away.add(driver);
     this.#later(driver, GRACE_MS, 1);
   }
 
@@ -64,7 +67,7 @@ export class SliceWiper {
       // A server without this kind has none of them.
       if (signal.aborted || (error instanceof KubeError && error.status === 404)) return;
       logger.debug({ driver, err: toError(error) }, 'the resource slices of a driver cannot be removed yet');
-      this.#later(driver, retryWait(attempt), attempt + 1);
+      if (driver === '' || this.#away.has(driver)) this.#later(driver, retryWait(attempt), attempt + 1);
     }
   }
 }

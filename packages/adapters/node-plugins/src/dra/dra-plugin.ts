@@ -1,8 +1,9 @@
 import type { ClaimDevice } from '@kubus/contracts';
-import { KubusError } from '@kubus/ports';
+import { type Cancel, KubusError } from '@kubus/ports';
 import { DRAPluginService } from '@kubus/proto/dra-grpc';
 import { DRAPluginService as BetaPluginService } from '@kubus/proto/dra-v1beta1-grpc';
 import { callPlugin } from '../registration/call.ts';
+import { watchConnection } from '../registration/connection.ts';
 import type { DraService } from './registration.ts';
 
 /** How long a driver may take for a call, in milliseconds, as in the reference kubelet. */
@@ -26,13 +27,14 @@ const MOST_DEVICES = 4096;
  * PluginCallError, and a KubusError with the reference kubelet's words when the driver answers with an error or not for the claim.
  */
 export class DraPlugin {
-  readonly #socket: string;
+  /** Path of its socket. */
+  readonly socket: string;
   readonly #service: DraService;
   readonly #limitMs: number;
 
   /** @param limitMs how long a call may take */
   constructor(socket: string, service: DraService, limitMs = LIMIT_MS) {
-    this.#socket = socket;
+    this.socket = socket;
     this.#service = service;
     this.#limitMs = limitMs;
   }
@@ -41,6 +43,11 @@ export class DraPlugin {
   pathOf(method: DraMethod): string {
     const service = this.#isBeta ? BetaPluginService : DRAPluginService;
     return method === 'NodePrepareResources' ? service.nodePrepareResources.path : service.nodeUnprepareResources.path;
+  }
+
+  /** Follows whether a process answers on its socket. See {@link watchConnection}. */
+  watch(changed: (connected: boolean) => void): Cancel {
+    return watchConnection(this.socket, changed);
   }
 
   /** Has the driver prepare a claim; returns the devices that it has prepared. */
@@ -75,7 +82,7 @@ export class DraPlugin {
   }
 
   get #callee() {
-    return { socket: this.#socket, limitMs: this.#limitMs };
+    return { socket: this.socket, limitMs: this.#limitMs };
   }
 }
 

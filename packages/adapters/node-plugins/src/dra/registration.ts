@@ -15,6 +15,7 @@ export type DraService = (typeof SERVICES)[number];
 /** The registration of drivers of resource claims (behaviour:resource-managers, DRA). */
 export const draPlugins: PluginType<RegisteredDraDriver> = {
   type: 'DRAPlugin',
+  several: true,
   validate: ({ name, endpoint, supportedVersions }) => void serviceOf(name, endpoint, supportedVersions),
   open: ({ name, endpoint, supportedVersions }) =>
     Promise.resolve({

@@ -49,6 +49,7 @@ export async function callPlugin<Request, Response>(
 export function pluginClient(socket: string): Client {
   return new Client(`unix:${socket}`, credentials.createInsecure(), {
     'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': 10_000,
     'grpc.enable_retries': 0,
     'grpc.enable_channelz': 0,
     'grpc.service_config_disable_resolution': 1,

@@ -16,6 +16,7 @@ export interface PluginWatcherOptions<Plugin> {
   readonly logger: Logger;
   /** Milliseconds until the next attempt after a number of consecutive failures. */
   readonly retryWait: (failures: number) => number;
+  /** May throw: the plugin is refused. */
   readonly registered: (plugin: Plugin) => void;
   readonly unregistered: (plugin: Plugin) => void;
 }
@@ -118,30 +119,35 @@ export class PluginWatcher<Plugin> {
 
 /** The registered plugins and their sockets. */
 class Registered<Plugin> {
-  readonly #options: Pick<PluginWatcherOptions<Plugin>, 'registered' | 'unregistered'>;
-  readonly #plugins = new Map<string, { plugin: Plugin; versions: readonly string[]; socket: Socket<Plugin> }>();
+  readonly #options: Pick<PluginWatcherOptions<Plugin>, 'of' | 'registered' | 'unregistered'>;
+  /** In the order in which they registered. */
+  readonly #plugins = new Set<{ name: string; plugin: Plugin; versions: readonly string[]; socket: Socket<Plugin> }>();
 
-  constructor(options: Pick<PluginWatcherOptions<Plugin>, 'registered' | 'unregistered'>) {
+  constructor(options: Pick<PluginWatcherOptions<Plugin>, 'of' | 'registered' | 'unregistered'>) {
     this.#options = options;
   }
 
   versions(name: string): readonly string[] | undefined {
-    return this.#plugins.get(name)?.versions;
+    return [...this.#plugins].findLast((one) => one.name === name)?.versions;
   }
 
   add(plugin: Plugin, { name, supportedVersions: versions }: PluginInfo, socket: Socket<Plugin>): void {
-    const before = this.#plugins.get(name);
-    this.#plugins.set(name, { plugin, versions, socket });
-    if (before !== undefined) this.#options.unregistered(before.plugin);
-    this.#options.registered(plugin);
+    const { of, registered, unregistered } = this.#options;
+    for (const before of this.#plugins) {
+      if (of.several === true || before.name !== name) continue;
+      this.#plugins.delete(before);
+      unregistered(before.plugin);
+    }
+    registered(plugin);
+    this.#plugins.add({ name, plugin, versions, socket });
   }
 
   /** No plugin is registered over the socket any more. */
   removed(socket: Socket<Plugin>): void {
-    for (const [name, { plugin, socket: its }] of this.#plugins) {
-      if (its !== socket) continue;
-      this.#plugins.delete(name);
-      this.#options.unregistered(plugin);
+    for (const one of this.#plugins) {
+      if (one.socket !== socket) continue;
+      this.#plugins.delete(one);
+      this.#options.unregistered(one.plugin);
     }
   }
 }

@@ -18,6 +18,8 @@ export interface PluginInfo {
 export interface PluginType<Plugin> {
   /** `CSIPlugin`, `DevicePlugin`, ...: plugins of all other types are ignored. */
   readonly type: string;
+  /** Several processes may be registered under one name. Otherwise the one that registers last replaces the others. */
+  readonly several?: boolean;
   /**
    * Throws when the plugin is refused.
    *

@@ -20,7 +20,14 @@ const preparedClaimSchema = z.object({
   name: z.string(),
   uid: z.string(),
   /** The drivers that have answered. */
-  drivers: z.array(z.object({ driver: z.string(), devices: z.array(claimDeviceSchema) })),
+  drivers: z.array(
+    z.object({
+      driver: z.string(),
+      /** Whether a process of the driver can be called now. */
+      connected: z.boolean().optional(),
+      devices: z.array(claimDeviceSchema),
+    }),
+  ),
 });
 /** A ResourceClaim, as far as drivers have prepared it. */
 export type PreparedClaim = z.infer<typeof preparedClaimSchema>;

@@ -34,6 +34,8 @@ test('the claims of a pod are listed with their devices, also one that is not pr
     'Claims:',
     '  CLAIM   DRIVER   DEVICE     CDI\n  gpu     a.test   node0/d0   a.test/gpu=d0\n  late             -',
   ]);
+  const away = { ...prepared, drivers: [{ driver: 'a.test', connected: false, devices: [device] }] };
+  expect(describeClaims({ claims: [away] })[1]).toContain('a.test (not connected)');
   expect(describeClaims(undefined)).toEqual([]);
 });
 

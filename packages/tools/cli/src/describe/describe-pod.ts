@@ -85,10 +85,12 @@ export function describeNetwork(network: PodNetwork | undefined): string[] {
 export function describeClaims(use: ClaimUse | undefined): string[] {
   if (use === undefined) return [];
   const rows = use.claims.flatMap(({ name, drivers }) => {
-    const devices = drivers.flatMap(({ driver, devices: of }) =>
-      of.map(({ pool, device, cdiDevices }) => [name, driver, `${pool}/${device}`, cdiDevices.join(', ')]),
+    const shown = ({ driver, connected }: (typeof drivers)[number]) =>
+      connected === false ? `${driver} (not connected)` : driver;
+    const devices = drivers.flatMap((one) =>
+      one.devices.map(({ pool, device, cdiDevices }) => [name, shown(one), `${pool}/${device}`, cdiDevices.join(', ')]),
     );
-    return devices.length > 0 ? devices : [[name, drivers.map(({ driver }) => driver).join(', '), '-', '']];
+    return devices.length > 0 ? devices : [[name, drivers.map(shown).join(', '), '-', '']];
   });
   return ['Claims:', indent(formatTable(['CLAIM', 'DRIVER', 'DEVICE', 'CDI'], rows))];
 }
