@@ -6,6 +6,7 @@ import {
   quantityMilli,
   quantityUnits,
 } from '@kubus/contracts';
+import { isClaimedResource } from '@kubus/device-manager';
 import { podResourceList } from '@kubus/pod-status';
 import * as z from 'zod';
 
@@ -17,11 +18,25 @@ export const podClaimSchema = z.object({
 });
 export type PodClaim = z.infer<typeof podClaimSchema>;
 
-/** The claim of a pod with the resources in its spec. */
-export function claimOf(pod: Pick<Pod, 'spec'>): PodClaim {
+/** The claim of a pod with the resources in its spec, without those that come from a ResourceClaim. */
+export function claimOf(pod: Pick<Pod, 'spec' | 'status'>): PodClaim {
   const { containers, initContainers = [] } = pod.spec;
   const atOnce = [...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always'), ...containers];
-  return { requests: podResourceList(pod, 'requests'), hostPorts: atOnce.flatMap(hostPortsOf) };
+  return { requests: podResourceList(withoutClaimed(pod), 'requests'), hostPorts: atOnce.flatMap(hostPortsOf) };
+}
+
+function withoutClaimed(pod: Pick<Pod, 'spec' | 'status'>): Pick<Pod, 'spec'> {
+  if (pod.status?.extendedResourceClaimStatus === undefined) return pod;
+  const own = (container: Container, list: ResourceList = {}) =>
+    Object.fromEntries(Object.entries(list).filter(([name]) => !isClaimedResource(pod, container.name, name)));
+  const reduced = (container: Container): Container => {
+    const { requests, limits } = container.resources ?? {};
+    const resources = { ...container.resources, requests: own(container, requests), limits: own(container, limits) };
+    return { ...container, resources };
+  };
+  const { containers, initContainers } = pod.spec;
+  const init = initContainers && { initContainers: initContainers.map(reduced) };
+  return { ...pod, spec: { ...pod.spec, containers: containers.map(reduced), ...init } };
 }
 
 /** The claim, raised to what the pod still has: a decrease counts only once it is complete. */

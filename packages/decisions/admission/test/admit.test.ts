@@ -271,6 +271,18 @@ test('the first refusal in handler order is reported', () => {
   expect(verdict({ ...everything, spec: { ...spec, containers: [] } })).toBe(WRONG_NODE);
 });
 
+test('an extended resource that a claim stands for needs no device of a plugin', () => {
+  const requestMappings = [{ containerName: 'c', resourceName: 'example.com/gpu', requestName: 'r' }];
+  const status = { extendedResourceClaimStatus: { resourceClaimName: 'claim', requestMappings } };
+  const claimed = { ...asking({ 'example.com/gpu': '2' }, { equal: true }), status };
+  expect(verdict(claimed)).toBe(verdict(pod()));
+  const other = { containerName: 'other', resourceName: 'example.com/gpu', requestName: 'r' };
+  const others = { extendedResourceClaimStatus: { resourceClaimName: 'claim', requestMappings: [other] } };
+  expect(verdict({ ...claimed, status: others })).toBe(shortage('example.com/gpu', 2, 0, 1));
+  // Nor does it occupy one.
+  expect(verdict(asking({ 'example.com/gpu': '1' }), [neighbour('n', claimed)])).toBe(verdict(pod()));
+});
+
 describe('a critical pod', () => {
   const critical = (requests: Record<string, string>, spec: Partial<Pod['spec']> = {}) =>
     asking(requests, { spec, metadata: STATIC });

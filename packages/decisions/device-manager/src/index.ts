@@ -7,7 +7,7 @@ export {
 } from './choose.ts';
 export { deviceHealth } from './health.ts';
 export { mergedDevices } from './merge.ts';
-export { type ContainerRequest, deviceRequests, nextReusable, podCounts } from './requests.ts';
+export { type ContainerRequest, deviceRequests, isClaimedResource, nextReusable, podCounts } from './requests.ts';
 export {
   type AlignedRequest,
   type Alignment,

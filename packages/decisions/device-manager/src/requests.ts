@@ -11,9 +11,7 @@ export interface ContainerRequest {
 
 /** The extended resources that a pod's containers request, in the order in which the containers start. */
 export function deviceRequests({ spec, status }: Pick<Pod, 'spec' | 'status'>): readonly ContainerRequest[] {
-  const mappings = status?.extendedResourceClaimStatus?.requestMappings ?? [];
-  const isClaimed: IsClaimed = (container, resource) =>
-    mappings.some((one) => one.containerName === container && one.resourceName === resource);
+  const isClaimed: IsClaimed = (container, resource) => isClaimedResource({ status }, container, resource);
   const init = (spec.initContainers ?? []).map((one) => ({
     ...requestOf(one, isClaimed),
     ends: one.restartPolicy !== 'Always',
@@ -48,7 +46,12 @@ export function podCounts(requests: readonly Pick<ContainerRequest, 'ends' | 'co
   return most;
 }
 
-/** A claim stands for this resource of a container (KEP-5004): no device plugin serves it. */
+/** Whether a claim stands for this resource of a container (KEP-5004): no device plugin serves it, and none of its devices is occupied. */
+export function isClaimedResource({ status }: Pick<Pod, 'status'>, container: string, resource: string): boolean {
+  const mappings = status?.extendedResourceClaimStatus?.requestMappings ?? [];
+  return mappings.some((one) => one.containerName === container && one.resourceName === resource);
+}
+
 type IsClaimed = (container: string, resource: string) => boolean;
 
 function requestOf({ name, resources }: Container, isClaimed: IsClaimed): Omit<ContainerRequest, 'ends'> {
