@@ -15,6 +15,8 @@ const claimSchema = z.object({
   }),
 });
 
+const slicesSchema = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
+
 /** A device that the scheduler has allocated to a request of a claim. */
 type Allocated = z.infer<typeof claimSchema>['status']['allocation']['devices']['results'][number];
 
@@ -49,9 +51,12 @@ export class ClusterClaims {
   async offer(count: number): Promise<void> {
     const plural = 'resourceslices';
     const name = `${this.#node}-${this.#driver}`;
-    await this.#api.deleteClusterCustomObject({ ...API, plural, name }).catch((error: unknown) => {
-      if (!(error instanceof Error && 'code' in error && error.code === 404)) throw error;
-    });
+    // A node may list its own slices only, and remove only what exists.
+    const fieldSelector = `spec.nodeName=${this.#node},spec.driver=${this.#driver}`;
+    const list: unknown = await this.#api.listClusterCustomObject({ ...API, plural, fieldSelector });
+    for (const { metadata } of slicesSchema.parse(list).items) {
+      await this.#api.deleteClusterCustomObject({ ...API, plural, name: metadata.name });
+    }
     const body = {
       apiVersion: 'resource.k8s.io/v1',
       kind: 'ResourceSlice',

@@ -11,6 +11,8 @@ export interface AccessAttributes {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
+  /** The field selector of a request for several objects, where it has one. */
+  readonly fieldSelector?: string;
 }
 
 /** A test's rules: undefined allows; a text denies, and is the authorizer's reason (it may be empty). */
@@ -21,9 +23,11 @@ export function attributesOf(info: RequestInfo, user: User): AccessAttributes {
   // The rest is the path behind a proxy.
   const [subresource = ''] = info.subresource.split('/');
   // The object of a list or watch of a single object, taken from the field selector as in the reference.
-  const [, selected = ''] = /^metadata\.name=([^,]+)$/.exec(query.get('fieldSelector') ?? '') ?? [];
+  const fieldSelector = query.get('fieldSelector') ?? '';
+  const [, selected = ''] = /^metadata\.name=([^,]+)$/.exec(fieldSelector) ?? [];
   const name = info.name === '' ? selected : info.name;
-  return { user, verb, group, resource: plural, subresource, namespace, name };
+  const attributes = { user, verb, group, resource: plural, subresource, namespace, name };
+  return fieldSelector === '' ? attributes : { ...attributes, fieldSelector };
 }
 
 /** The error for a denied request that is not about objects. */

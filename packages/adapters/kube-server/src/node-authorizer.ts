@@ -3,6 +3,8 @@ import type { AccessAttributes, Authorizer } from './authorization.ts';
 import type { Store } from './store.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
+const MANY = ['list', 'watch', 'deletecollection'];
+const ONLY_OWN = 'resourceslices with nodeName field selector';
 const SECRETS = ['nodeStageSecretRef', 'nodePublishSecretRef', 'nodeExpandSecretRef'];
 
 /**
@@ -36,6 +38,13 @@ export function nodeAuthorizer(store: Store): Authorizer {
         return got(() => reach.resourceClaim(attributes.namespace, name));
       case 'csinodes':
         return csiNode(attributes, node);
+      case 'resourceslices': {
+        if (subresource !== '') return 'cannot authorize ResourceSlice subresources';
+        if (verb === 'create') return undefined;
+        if (MANY.includes(verb))
+          return isOfNode(attributes, node) ? undefined : `can only ${MANY.join('/')} ${ONLY_OWN}`;
+        return related(asText(at(store.get('resourceslices.resource.k8s.io', name), 'spec', 'nodeName')) === node);
+      }
       default:
         return undefined;
     }
@@ -63,6 +72,11 @@ function csiNode({ verb, subresource, name }: AccessAttributes, node: string): s
   return verb === 'create' || name === node
     ? undefined
     : 'can only access CSINode with the same name as the requesting node';
+}
+
+/** The request is for the slices of the node alone. */
+function isOfNode({ fieldSelector = '' }: AccessAttributes, node: string): boolean {
+  return fieldSelector.split(',').some((one) => /^spec\.nodeName==?(.*)$/.exec(one)?.[1] === node);
 }
 
 /** The objects reachable from the pods of a node. */

@@ -191,6 +191,34 @@ describe('a node', () => {
     await may(claimNamed('made-v'));
   });
 
+  test('may list and remove its own ResourceSlices alone', async () => {
+    const slice = async (nodeName: string) => {
+      const name = `${nodeName}-${judged.namespace}`;
+      const pool = { name, generation: 1, resourceSliceCount: 1 };
+      const spec = { driver: 'd.test', nodeName, pool, devices: [] };
+      await judged.cluster.create({
+        apiVersion: 'resource.k8s.io/v1',
+        kind: 'ResourceSlice',
+        metadata: { name },
+        spec,
+      });
+      return { kind: 'ResourceSlice', name };
+    };
+    const [mine, other] = [await slice(judged.node), await slice('elsewhere')];
+    const many = (verb: string, selector: string) =>
+      node.raw(verb, `/apis/resource.k8s.io/v1/resourceslices?fieldSelector=${encodeURIComponent(selector)}`);
+    const why = /can only list\/watch\/deletecollection resourceslices with nodeName field selector$/;
+    for (const selector of ['', 'spec.driver=d.test', 'spec.nodeName=elsewhere', `spec.nodeName!=${judged.node}`]) {
+      expect(await many('DELETE', selector)).toMatchObject(refused(403, 'Forbidden', why));
+      expect(await many('GET', selector)).toMatchObject(refused(403, 'Forbidden', why));
+    }
+    await may(mine);
+    expect(await get(other)).toMatchObject(noWay('resourceslices.resource.k8s.io "elsewhere'));
+    expect((await many('DELETE', `spec.nodeName=${judged.node},spec.driver=d.test`)).code).toBe(200);
+    expect((await judged.cluster.raw('GET', pathOf(mine))).code).toBe(404);
+    expect((await judged.cluster.raw('DELETE', pathOf(other))).code).toBe(200);
+  });
+
   test('may read its volume attachments', async () => {
     const attachment = (nodeName: string, name: string) =>
       create(
