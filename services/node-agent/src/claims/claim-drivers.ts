@@ -4,7 +4,7 @@ import { type DraMethod, PluginCallError, type RegisteredDraDriver } from '@kubu
 import { type Cancel, KubusError } from '@kubus/ports';
 
 /** What a call to a driver took. */
-export interface DriverCall {
+interface DriverCall {
   readonly driver: string;
   /** The full name of the gRPC method. */
   readonly method: string;

@@ -3,7 +3,6 @@ import { type ClaimUse, type PodRef, type PreparedClaim, prepareClaims, unprepar
 import {
   type AllocatedClaim,
   type ClaimLedger,
-  type KnownClaim,
   allocatedClaim,
   claimKey,
   claimUsers,
