@@ -3,12 +3,20 @@
 import { parseArgs } from 'node:util';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import {
+  Server,
+  ServerCredentials,
+  type ServerWritableStream,
+  type ServiceDefinition,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import { type Claim, DRAPluginService, type Device } from '@kubus/proto/dra-grpc';
+import { type DeviceHealth, DRAResourceHealthService } from '@kubus/proto/dra-health-grpc';
 import { RegistrationService, type RegistrationStatus } from '@kubus/proto/plugin-registration';
 import { Books } from './books.ts';
 import { CdiFiles } from './cdi-files.ts';
 import { ClusterClaims } from './cluster-claims.ts';
+import { DeviceHealths } from './device-health.ts';
 
 const { values } = parseArgs({
   options: {
@@ -81,12 +89,28 @@ const plugin = {
   }),
 } as unknown as UntypedServiceImplementation;
 
+const healths = new DeviceHealths(join(folder, 'health', 'ill.json'), node, Number(values.devices));
+const health = {
+  nodeWatchResources: (call: ServerWritableStream<unknown, { devices: DeviceHealth[] }>) => {
+    call.on(
+      'close',
+      healths.follow((devices) => call.write({ devices })),
+    );
+    call.on('cancelled', () => call.end());
+  },
+} as unknown as UntypedServiceImplementation;
+
 /** Two processes of a driver, of which one replaces the other, have different sockets. */
 const suffix = instance === undefined ? '' : `-${instance}`;
 const socket = join(folder, `dra${suffix}.sock`);
 const registration = {
   getInfo: (_: unknown, respond: Respond) =>
-    respond(null, { type: 'DRAPlugin', name: driver, endpoint: socket, supportedVersions: ['v1.DRAPlugin'] }),
+    respond(null, {
+      type: 'DRAPlugin',
+      name: driver,
+      endpoint: socket,
+      supportedVersions: ['v1.DRAPlugin', 'v1alpha1.DRAResourceHealth'],
+    }),
   notifyRegistrationStatus: ({ request }: { request: RegistrationStatus }, respond: Respond) => {
     console.log(request.pluginRegistered ? 'registered' : `refused: ${request.error}`);
     respond(null, {});
@@ -99,14 +123,10 @@ function report(error: unknown): void {
   console.error(String(error));
 }
 
-async function listen(
-  path: string,
-  service: typeof DRAPluginService | typeof RegistrationService,
-  serve: UntypedServiceImplementation,
-) {
+async function listen(path: string, ...services: readonly [ServiceDefinition, UntypedServiceImplementation][]) {
   await rm(path, { force: true });
   const server = new Server();
-  server.addService(service, serve);
+  for (const [service, serve] of services) server.addService(service, serve);
   await new Promise<void>((resolve, reject) => {
     server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) =>
       error === null ? resolve() : reject(error),
@@ -117,8 +137,8 @@ async function listen(
 
 // The registration comes last: whoever finds its socket may call the other one.
 const sockets = [socket, join(registry, `${driver}${suffix}-reg.sock`)];
-await listen(socket, DRAPluginService, plugin);
-await listen(sockets[1] ?? '', RegistrationService, registration);
+await listen(socket, [DRAPluginService, plugin], [DRAResourceHealthService, health]);
+await listen(sockets[1] ?? '', [RegistrationService, registration]);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {

@@ -12,6 +12,7 @@ describe.each([
   { path: 'deviceplugin/v1beta1/api.proto', name: 'v1beta1', folder: 'device-plugin' },
   { path: 'dra/v1/api.proto', name: 'k8s.io.kubelet.pkg.apis.dra.v1', folder: 'dra' },
   { path: 'dra/v1beta1/api.proto', name: 'k8s.io.kubelet.pkg.apis.dra.v1beta1', folder: 'dra-v1beta1' },
+  { path: 'dra-health/v1alpha1/api.proto', name: 'v1alpha1', folder: 'dra-health' },
   { path: 'podresources/v1/api.proto', name: 'v1', folder: 'pod-resources' },
 ])('$path against the tables of the published interface', ({ path, name, folder }) => {
   const file = registry.getFile(path);

@@ -46,6 +46,19 @@ test('a pod is not terminated before its claims are left', async () => {
   expect(node.state('a')?.state).toMatch(/^(terminated|finished)$/);
 });
 
+test('the status has the health of the devices of claims, and changes with it', async () => {
+  node.claims = prepared;
+  await node.work(claiming());
+  const shown = () => node.status('a')?.containerStatuses?.[0]?.allocatedResourcesStatus;
+  expect(shown()).toBeUndefined();
+  await node.claimsOf('a', prepared);
+  expect(shown()).toEqual([{ name: 'claim:gpu', resources: [{ resourceID: 'a.test/gpu=d0', health: 'Unknown' }] }]);
+  const hot = { ...device, health: 'Unhealthy' as const, healthMessage: 'hot' };
+  await node.claimsOf('a', [{ name: 'g', uid: 'u', drivers: [{ driver: 'a.test', devices: [hot] }] }]);
+  const resources = [{ resourceID: 'a.test/gpu=d0', health: 'Unhealthy', message: 'hot' }];
+  expect(shown()).toEqual([{ name: 'claim:gpu', resources }]);
+});
+
 test('a pod without claims asks nobody', async () => {
   await node.work(podOf('a'));
   await node.work(podOf('a'), { work: 'kill' });

@@ -16,6 +16,7 @@ import {
   type PreparedClaim,
   type SubPathsRequest,
   allocateDevices,
+  claimUse,
   clusterNode,
   cpuPool,
   deviceAllocation,
@@ -88,6 +89,7 @@ export class ScriptedNode {
   readonly #pressures = this.#nodeAgent.owner(nodePressure);
   readonly #deviceResources = this.#nodeAgent.owner(deviceResource);
   readonly #deviceAllocations = this.#nodeAgent.owner(deviceAllocation);
+  readonly #claimUses = this.#nodeAgent.owner(claimUse);
   readonly #cpuPools = this.#nodeAgent.owner(cpuPool);
   /** The containers that are allocated something for themselves, as often as node-agent is asked about them, by name. */
   readonly asked: string[] = [];
@@ -287,6 +289,12 @@ export class ScriptedNode {
       const containers = [{ name: 'main', resources: [{ resource, devices: [{ id: 'only' }] }] }];
       this.#deviceAllocations.put(uid, { ref, containers }, { pod: uid });
     }
+    await this.quiet();
+  }
+
+  /** Publishes the claims that a pod uses. */
+  async claimsOf(uid: string, claims: readonly PreparedClaim[]): Promise<void> {
+    this.#claimUses.put(uid, { claims: [...claims] }, { pod: uid });
     await this.quiet();
   }
 

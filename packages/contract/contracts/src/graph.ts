@@ -114,6 +114,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       serviceShare,
       deviceAllocation,
       deviceResource,
+      claimUse,
       cpuPool,
       nodePressure,
     ],

@@ -73,6 +73,6 @@ function extendedUses({ status }: ClaimPod, { name, resources }: ClaimContainer)
 }
 
 /** `request` of `request/subrequest`: drivers name devices by the request. */
-function baseRequest(reference: string): string {
+export function baseRequest(reference: string): string {
   return reference.split('/')[0] ?? '';
 }

@@ -1,4 +1,5 @@
 export { type AllocatedClaim, allocatedClaim, resourceClaimSchema } from './allocated-claim.ts';
+export { claimHealth } from './claim-health.ts';
 export { claimCheckpoint, parseClaimCheckpoint } from './checkpoint.ts';
 export {
   type ClaimLedger,
@@ -13,4 +14,13 @@ export {
   withoutPod,
 } from './claim-ledger.ts';
 export { claimDevices, containerClaimNames } from './container-claims.ts';
+export {
+  type DriverHealth,
+  type HealthReport,
+  healthOf,
+  isSameHealth,
+  nextStale,
+  withReports,
+  withoutStale,
+} from './device-health.ts';
 export { hasClaims, podClaims } from './pod-claims.ts';

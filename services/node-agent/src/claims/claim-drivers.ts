@@ -1,7 +1,9 @@
 import type { ClaimDevice } from '@kubus/contracts';
 import type { KnownClaim } from '@kubus/dra';
 import { type DraMethod, PluginCallError, type RegisteredDraDriver } from '@kubus/node-plugins';
-import { type Cancel, KubusError } from '@kubus/ports';
+import { type Cancel, type Clock, KubusError } from '@kubus/ports';
+import type { DeviceHealths } from './device-healths.ts';
+import { HealthWatch } from './health-watch.ts';
 
 /** What a call to a driver took. */
 interface DriverCall {
@@ -14,8 +16,10 @@ interface DriverCall {
 }
 
 export interface ClaimDriversOptions {
-  readonly now: () => number;
   readonly called: (call: DriverCall) => void;
+  readonly clock: Clock;
+  /** What is known of the health of devices. */
+  readonly healths: DeviceHealths;
   /** A process of the driver has registered, gone, been found or been lost. */
   readonly changed: (driver: string) => void;
 }
@@ -48,10 +52,17 @@ export class ClaimDrivers {
     }
     const process: DriverProcess = { connected: false, unwatch: () => undefined };
     this.#registered.set(driver, processes.set(plugin, process));
-    process.unwatch = plugin.watch((connected) => {
+    const health = new HealthWatch({ driver, plugin }, this.#options.clock, this.#options.healths);
+    const unwatch = plugin.watch((connected) => {
       process.connected = connected;
       this.#options.changed(driver);
+      if (connected) health.start();
+      else health.stop();
     });
+    process.unwatch = () => {
+      unwatch();
+      health.stop();
+    };
     this.#options.changed(driver);
   }
 
@@ -94,7 +105,7 @@ export class ClaimDrivers {
 
   async #call<T>(driver: string, method: DraMethod, call: (plugin: Plugin) => Promise<T>): Promise<T> {
     const plugin = this.#plugin(driver);
-    const begin = this.#options.now();
+    const begin = this.#options.clock.now();
     let status = 'OK';
     try {
       return await call(plugin);

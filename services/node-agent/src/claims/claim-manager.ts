@@ -7,6 +7,7 @@ import {
   claimKey,
   claimUsers,
   claimsOf,
+  healthOf,
   isLastUser,
   isPrepared,
   resourceClaimSchema,
@@ -19,6 +20,7 @@ import { KubeError, type KubeRequester, kubePath } from '@kubus/kube';
 import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { ClaimCheckpoint } from './claim-checkpoint.ts';
 import type { ClaimDrivers } from './claim-drivers.ts';
+import type { DeviceHealths } from './device-healths.ts';
 
 /** How soon it is tried again to undo the claims of pods that have ended, in milliseconds (behaviour:resource-managers, DRA). */
 const RECONCILE_MS = 60_000;
@@ -38,6 +40,7 @@ export interface ClaimManagerOptions {
   /** What the checkpoint says. */
   readonly ledger: ClaimLedger;
   readonly drivers: ClaimDrivers;
+  readonly healths: DeviceHealths;
   /** Undefined: the node has no API server, and so no resource claims. */
   readonly client: KubeRequester | undefined;
   /** Whether a pod has ended. */
@@ -216,7 +219,7 @@ export class ClaimManager {
     }
   }
 
-  /** Says of all pods that use the driver whether it can be called. */
+  /** Says of all pods that use the driver whether it can be called, and how their devices are. */
   driverChanged(driver: string): void {
     for (const uid of claimUsers(this.#ledger)) {
       if (claimsOf(this.#ledger, uid).some(({ drivers }) => driver in drivers)) this.#publish(uid);
@@ -224,12 +227,20 @@ export class ClaimManager {
   }
 
   #claimsOf(pod: string): PreparedClaim[] {
-    const { drivers: registered } = this.#options;
+    const { drivers: registered, healths } = this.#options;
     return claimsOf(this.#ledger, pod).map(({ name, uid, drivers }) => ({
       name,
       uid,
       drivers: Object.entries(drivers).flatMap(([driver, devices]) =>
-        devices === undefined ? [] : [{ driver, connected: registered.isConnected(driver), devices: [...devices] }],
+        devices === undefined
+          ? []
+          : [
+              {
+                driver,
+                connected: registered.isConnected(driver),
+                devices: devices.map((one) => ({ ...one, ...healthOf(healths.of(driver), one) })),
+              },
+            ],
       ),
     }));
   }

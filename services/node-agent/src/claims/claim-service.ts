@@ -9,6 +9,7 @@ import type { EndedPods } from '../devices/ended-pods.ts';
 import { ClaimCheckpoint } from './claim-checkpoint.ts';
 import { ClaimDrivers } from './claim-drivers.ts';
 import { ClaimManager } from './claim-manager.ts';
+import { DeviceHealths } from './device-healths.ts';
 import { SliceWiper } from './slice-wiper.ts';
 
 /** Seconds, from 0.1 to 40, as in the reference kubelet. */
@@ -18,6 +19,7 @@ interface ClaimParts {
   readonly manager: ClaimManager;
   readonly wiper: SliceWiper | undefined;
   readonly drivers: ClaimDrivers;
+  readonly healths: DeviceHealths;
   readonly watcher: Promise<PluginWatcher<RegisteredDraDriver>>;
 }
 
@@ -41,8 +43,9 @@ export class ClaimService {
     const calls = new Distribution(BUCKETS);
     const since = (begin: number) => (clock.now() - begin) / 1000;
     const wiper = client && new SliceWiper({ client, node: bus.node, clock, logger });
+    const healths = new DeviceHealths(clock, (driver) => manager.driverChanged(driver));
     const drivers = new ClaimDrivers({
-      now: () => clock.now(),
+      ...{ clock, healths },
       called: ({ driver, method, status, begin }) =>
         calls.observe({ driver_name: driver, method_name: method, grpc_status_code: status }, since(begin)),
       changed: (driver) => {
@@ -52,7 +55,7 @@ export class ClaimService {
       },
     });
     const manager = new ClaimManager({
-      ...{ bus, clock, logger, checkpoint, drivers, client },
+      ...{ bus, clock, logger, checkpoint, drivers, healths, client },
       fact: bus.owner(claimUse),
       ledger: await checkpoint.read(),
       isEnded: (uid) => ended.has(uid),
@@ -104,14 +107,15 @@ export class ClaimService {
       },
       unregistered: (driver) => drivers.remove(driver),
     });
-    return new ClaimService({ manager, wiper, drivers, watcher });
+    return new ClaimService({ manager, wiper, drivers, healths, watcher });
   }
 
   async stop(): Promise<void> {
-    const { manager, wiper, drivers, watcher } = this.#parts;
+    const { manager, wiper, drivers, healths, watcher } = this.#parts;
     manager.stop();
     wiper?.stop();
     drivers.stop();
+    healths.stop();
     (await watcher).stop();
   }
 }

@@ -221,7 +221,7 @@ export class StatusPublisher {
       now,
       probes: input.probes,
       details: withResources(this.#details, actual),
-      devices: this.#deps.devices.health(this.#ref.uid),
+      devices: this.#deps.devices.health(pod),
       failure,
       ...disruption(failure),
       resize: state === 'syncing' ? resizeConditions(work, { inProgress, error: resize.error }) : [],

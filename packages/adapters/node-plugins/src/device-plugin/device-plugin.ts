@@ -1,8 +1,7 @@
-import type { ServiceError } from '@grpc/grpc-js';
 import type { ContainerDevices } from '@kubus/contracts';
 import type { KnownDevice, PreferenceQuestion } from '@kubus/device-manager';
-import { PluginCallError } from '../registration/plugin-call-error.ts';
-import { callPlugin, pluginClient } from '../registration/call.ts';
+import { callPlugin } from '../registration/call.ts';
+import { followPlugin } from '../registration/stream.ts';
 import { type Cancel, KubusError } from '@kubus/ports';
 import { type Device, DevicePluginService } from '@kubus/proto/device-plugin-grpc';
 
@@ -44,23 +43,15 @@ export class DevicePlugin {
 
   /** Follows the plugin's devices, until the returned function is called or the plugin ends it. */
   watch(listener: DeviceListener): Cancel {
-    const client = pluginClient(this.#socket);
-    const { path, requestSerialize, responseDeserialize } = DevicePluginService.listAndWatch;
-    const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {});
-    let over = false;
-    const end = (error?: Error) => {
-      if (over) return;
-      over = true;
-      stream.cancel();
-      client.close();
-      if (error !== undefined) listener.ended(error);
-    };
-    stream.on('data', ({ devices }: { devices: Device[] }) => {
-      if (!over) listener.devices(devices.map(knownDevice));
-    });
-    stream.on('error', (error: ServiceError) => end(new PluginCallError(path, error, error)));
-    stream.on('end', () => end(new KubusError('ended', 'the plugin has ended its list of devices')));
-    return () => end();
+    return followPlugin(
+      this.#socket,
+      DevicePluginService.listAndWatch,
+      {},
+      {
+        message: ({ devices }) => listener.devices(devices.map(knownDevice)),
+        ended: (error) => listener.ended(error),
+      },
+    );
   }
 
   /** The devices that the plugin prefers. */

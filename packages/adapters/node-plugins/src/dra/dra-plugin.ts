@@ -1,9 +1,12 @@
 import type { ClaimDevice } from '@kubus/contracts';
+import type { HealthReport } from '@kubus/dra';
 import { type Cancel, KubusError } from '@kubus/ports';
 import { DRAPluginService } from '@kubus/proto/dra-grpc';
+import { type DeviceHealth, DRAResourceHealthService } from '@kubus/proto/dra-health-grpc';
 import { DRAPluginService as BetaPluginService } from '@kubus/proto/dra-v1beta1-grpc';
 import { callPlugin } from '../registration/call.ts';
 import { watchConnection } from '../registration/connection.ts';
+import { followPlugin } from '../registration/stream.ts';
 import type { DraService } from './registration.ts';
 
 /** How long a driver may take for a call, in milliseconds, as in the reference kubelet. */
@@ -18,6 +21,15 @@ export interface DriverClaim {
 
 /** A method of a driver, as metrics name it. */
 export type DraMethod = 'NodePrepareResources' | 'NodeUnprepareResources';
+
+/** More devices than a driver has on a node. */
+const MOST_REPORTED = 16_384;
+
+export interface HealthListener {
+  readonly devices: (devices: readonly HealthReport[]) => void;
+  /** The stream has ended, not by the one who follows it. */
+  readonly ended: (error: Error) => void;
+}
 
 /** More than any driver prepares for one claim. */
 const MOST_DEVICES = 4096;
@@ -48,6 +60,16 @@ export class DraPlugin {
   /** Follows whether a process answers on its socket. See {@link watchConnection}. */
   watch(changed: (connected: boolean) => void): Cancel {
     return watchConnection(this.socket, changed);
+  }
+
+  /** Follows the health of the driver's devices, all of them each time. The error `UNIMPLEMENTED`: the driver does not report any. */
+  watchHealth({ devices, ended }: HealthListener): Cancel {
+    return followPlugin(
+      this.socket,
+      DRAResourceHealthService.nodeWatchResources,
+      {},
+      { message: (list) => devices(list.devices.slice(0, MOST_REPORTED).map(healthReport)), ended },
+    );
   }
 
   /** Has the driver prepare a claim; returns the devices that it has prepared. */
@@ -84,6 +106,15 @@ export class DraPlugin {
   get #callee() {
     return { socket: this.socket, limitMs: this.#limitMs };
   }
+}
+
+function healthReport({ device, health, healthCheckTimeoutSeconds, message }: DeviceHealth): HealthReport {
+  const known = { HEALTHY: 'Healthy', UNHEALTHY: 'Unhealthy' } as const;
+  const found = health === 'HEALTHY' || health === 'UNHEALTHY' ? known[health] : undefined;
+  return {
+    ...{ pool: device?.poolName ?? '', device: device?.deviceName ?? '', health: found },
+    ...{ message, timeoutSeconds: Number(healthCheckTimeoutSeconds) },
+  };
 }
 
 function answerFor<Answer extends { readonly error: string }>(

@@ -11,6 +11,9 @@ const claimDeviceSchema = z.object({
   requests: z.array(z.string()),
   /** Fully qualified names of the Container Device Interface. */
   cdiDevices: z.array(z.string()),
+  /** What its driver has reported lately; nothing: unknown. */
+  health: z.enum(['Healthy', 'Unhealthy']).optional(),
+  healthMessage: z.string().optional(),
 });
 /** A device that a driver has prepared for a claim. */
 export type ClaimDevice = z.infer<typeof claimDeviceSchema>;
