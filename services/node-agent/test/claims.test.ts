@@ -18,8 +18,6 @@ import { type JsonObject, TestApiServer, nodeUser } from '@kubus/kube-fixture';
 import { silentLogger } from '@kubus/ports';
 import { Conditions, ManualClock } from '@kubus/ports/testing';
 import { Metrics, type ServiceContext } from '@kubus/service-kit';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -35,9 +33,9 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { ClaimService } from '../src/claims/claim-service.ts';
 import { EndedPods } from '../src/devices/ended-pods.ts';
+import { type ExampleDriver, startExampleDriver } from './example-driver.ts';
 
 const DRIVER = 'devices.test';
-const PROGRAM = new URL('../../../examples/dra/driver.ts', import.meta.url).pathname;
 
 let dir: string;
 let clock: ManualClock;
@@ -51,7 +49,7 @@ let metrics: Metrics;
 let epoch: number;
 let life: { service: ClaimService; client: KubeClient; member: LocalMember } | undefined;
 /** The processes of the driver, in the order in which they were started. */
-let drivers: ChildProcess[];
+let drivers: ExampleDriver[];
 
 beforeEach(async () => {
   dir = realpathSync(mkdtempSync(join(tmpdir(), 'kubus-claims-')));
@@ -114,23 +112,15 @@ async function stop(): Promise<void> {
 /** Starts the example driver; resolves when the node has registered it. */
 async function startDriver(...more: readonly string[]): Promise<void> {
   const kubeconfig = await server.kubeconfig(nodeUser('node0'));
-  const args = ['--name', DRIVER, '--node', 'node0', '--kubeconfig', kubeconfig, '--root', join(dir, 'root')];
-  const options = { stdio: ['ignore', 'pipe', 'inherit'] as ['ignore', 'pipe', 'inherit'] };
-  const started = spawn(process.execPath, [PROGRAM, ...args, '--cdi', join(dir, 'cdi'), ...more], options);
-  drivers.push(started);
-  let text = '';
-  for await (const chunk of started.stdout) {
-    text += String(chunk);
-    if (/^registered$/m.test(text)) break;
-  }
-  expect(text).toMatch(/^registered$/m);
+  const folders = ['--root', join(dir, 'root'), '--cdi', join(dir, 'cdi')];
+  const of = ['--name', DRIVER, '--node', 'node0', '--kubeconfig', kubeconfig];
+  const driver = startExampleDriver([...of, ...folders, ...more]);
+  drivers.push(driver);
+  await driver.registered;
 }
 
 async function endDriver(signal: 'SIGKILL' | 'SIGTERM', driver = drivers.at(-1)): Promise<void> {
-  if (driver === undefined || driver.exitCode !== null || driver.signalCode !== null) return;
-  const ended = once(driver, 'exit');
-  driver.kill(signal);
-  await ended;
+  await driver?.end(signal);
 }
 
 /** A claim that is allocated, and reserved for pods. */
