@@ -10,7 +10,9 @@ const programsOf = {
   'packages/adapters/cni': ['scripts/*.mjs'],
   'packages/adapters/cri': ['scripts/*.mjs'],
   'packages/adapters/kube-server': ['test/store-writer.ts'],
-  'packages/adapters/service-kit': ['test/{ending-process,journal-writer,probe-service,record-writer,slot-holder}.ts'],
+  'packages/adapters/service-kit': [
+    'test/{ending-process,journal-writer,log-writer,probe-service,record-writer,slot-holder}.ts',
+  ],
   'packages/testing/kube-fixture': ['test/server-process.ts'],
   'packages/observe/recording': ['test/endless-writer.ts'],
   'packages/testing/harness': ['src/*-process.ts', 'src/tunnel-inside.ts', 'test/killed-test.ts'],

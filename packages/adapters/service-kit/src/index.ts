@@ -8,6 +8,7 @@ export { type HttpLimits, httpLimits, httpServer, httpsServer, uploadLimits } fr
 export { announceInstance, joinBus } from './join-bus.ts';
 export { type AdjustableLogger, DEBUG_VERBOSITY, createLogger, levelOf } from './logger.ts';
 export { readMachine } from './machine-info.ts';
+export { readOnlyProblem } from './machine-limits.ts';
 export { openDescriptors } from './process-metrics.ts';
 export { type MetricDeclaration, Metrics, type Sample } from './metrics.ts';
 export { followLogLevel } from './follow-log-level.ts';

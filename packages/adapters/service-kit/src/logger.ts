@@ -3,6 +3,9 @@ import { destination, pino, stdTimeFunctions } from 'pino';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 
+/** Bytes of lines that wait while they cannot be written; also the longest line. */
+const MOST_WAITING = 1024 * 1024;
+
 /** The minimum severity of the lines that are written. */
 export type LogLevel = (typeof levels)[number];
 
@@ -23,18 +26,38 @@ export interface AdjustableLogger extends Logger {
 /** JSON lines on standard output; the launcher keeps them per service. */
 export function createLogger(options: { service: string; instance: string; level: LogLevel }): AdjustableLogger {
   const { service, instance, level } = options;
-  const writer = pino(
+  const writer: Logger = pino(
     {
       level: 'debug',
       base: { service, instance, pid: process.pid },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (name) => ({ level: name }) },
     },
-    destination({ dest: 1, sync: true }),
+    output((lost) => writer.warn({ lost }, 'the log could not be written for a while: lines are missing')),
   );
   let least: LogLevel = level;
   const logger = above(writer, () => least);
   return { ...logger, setVerbosity: (verbosity) => (least = verbosity === undefined ? level : levelOf(verbosity)) };
+}
+
+/**
+ * Standard output, which may be a file on a disk that is full or read-only: lines wait in memory for the next one that can be written,
+ * and no error ends the process.
+ *
+ * @param missing called when lines can be written again, with the number of those that were too many to wait
+ */
+function output(missing: (lost: number) => void): ReturnType<typeof destination> {
+  const stream = destination({ dest: 1, sync: true, maxLength: MOST_WAITING });
+  let lost = 0;
+  stream.on('error', () => undefined);
+  stream.on('drop', () => (lost += 1));
+  stream.on('write', () => {
+    if (lost === 0) return;
+    const count = lost;
+    lost = 0;
+    setImmediate(() => missing(count));
+  });
+  return stream;
 }
 
 /** Filters by the level at the time of the call; pino's children keep the level of their creation. */

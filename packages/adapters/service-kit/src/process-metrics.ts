@@ -27,7 +27,7 @@ export function addProcessMetrics(metrics: Metrics, version: string): void {
     limit('Max address space'),
   );
   show('gauge', 'process_open_fds', 'Open file descriptors of the process.', () => openDescriptors('/proc/self/fd'));
-  show('gauge', 'process_max_fds', 'Limit of open file descriptors of the process.', () => limit('Max open files'));
+  show('gauge', 'process_max_fds', 'Limit of open file descriptors of the process.', openFileLimit);
   show(
     'gauge',
     'process_start_time_seconds',
@@ -46,6 +46,11 @@ function text(file: string): string {
   } catch {
     return '';
   }
+}
+
+/** How many files this process may have open; undefined when that cannot be read, which takes a descriptor. */
+export function openFileLimit(): number | undefined {
+  return limit('Max open files');
 }
 
 /** The soft limit (proc_pid_limits(5)). */

@@ -13,6 +13,7 @@ import { serveHttp } from './http.ts';
 import { Liveness } from './liveness.ts';
 import { answerFinders, busPorts } from './join-bus.ts';
 import { createLogger } from './logger.ts';
+import { MachineLimits } from './machine-limits.ts';
 import { Metrics, addBusMetrics, addMessageCosts } from './metrics.ts';
 import { type NodeConfig, readNodeConfig, unknownFields } from './node-config.ts';
 import { withOwnLevel } from './own-level.ts';
@@ -184,6 +185,8 @@ async function runService(
   const health = new Health();
   const liveness = new Liveness({ health, clock: systemClock });
   liveness.start();
+  const limits = new MachineLimits({ stateDir, health, logger });
+  limits.start();
   const metrics = new Metrics({ service, instance, node: config.node });
   addProcessMetrics(metrics, version);
   health.ready('bus', () => 'waiting for NATS');
@@ -241,6 +244,7 @@ async function runService(
   return {
     stop: async () => {
       liveness.stop();
+      limits.stop();
       await started.stop();
       faulty?.leave();
       journal?.end();

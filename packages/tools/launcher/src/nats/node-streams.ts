@@ -2,7 +2,7 @@ import { type RecordStorage, defaultRecordLimits, ensureHubStream, ensureStreams
 import { type Logger, hasErrno, toError } from '@kubus/ports';
 import { systemClock } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { statfs } from 'node:fs/promises';
+import { access, constants, statfs } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** How often the room on the disk of the streams is looked at, in milliseconds: often enough for a disk that is being filled fast. */
@@ -26,7 +26,7 @@ export interface NodeStreamsOptions {
 
 /**
  * A node's streams: made at once and after every reconnection, because facts are in memory and a restarted server has none. The record
- * of messages is in memory while the disk is nearly full, because the server no longer answers once it cannot write the record.
+ * of messages is in memory while the disk is nearly full or read-only, because the server no longer answers once it cannot write the record.
  */
 export class NodeStreams {
   readonly #options: NodeStreamsOptions;
@@ -71,7 +71,7 @@ export class NodeStreams {
     if (this.#storage === before) return false;
     const what =
       this.#storage === 'memory'
-        ? 'the disk is nearly full: the record of messages begins anew in memory; make room on it'
+        ? 'the disk is nearly full or read-only: the record of messages begins anew in memory; make room on it'
         : 'the disk has room again: the record of messages begins anew in files';
     logger.warn({ path: store, freeBytes }, what);
     return true;
@@ -106,9 +106,10 @@ export class NodeStreams {
   }
 }
 
-/** Bytes that are free on the disk of a folder; undefined when there is no such folder; 0 when that cannot be read. */
+/** Bytes that can be written on the disk of a folder; undefined when there is no such folder; 0 when that cannot be read. */
 async function freeOn(path: string): Promise<number | undefined> {
   try {
+    await access(path, constants.W_OK);
     const { bavail, bsize } = await statfs(path);
     return bavail * bsize;
   } catch (error) {

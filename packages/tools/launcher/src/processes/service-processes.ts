@@ -21,6 +21,7 @@ import {
   claimSlot,
   followLogLevel,
   joinBus,
+  readOnlyProblem,
   systemClock,
   systemIds,
 } from '@kubus/service-kit';
@@ -294,12 +295,19 @@ export class ServiceProcesses {
   }
 
   async #start(process: string): Promise<SupervisedProcess> {
+    this.#requireDisk();
     const elsewhere = this.#movedOutOf(process);
     const started = await this.#options.start(process, elsewhere);
     // A service was moved while the process was being started.
     const now = this.#movedOutOf(process);
     if (now.join() !== elsewhere.join()) await started.setElsewhere?.(now);
     return started;
+  }
+
+  /** Throws while the state folder is read-only: a process would end at once, again and again. */
+  #requireDisk(): void {
+    const problem = readOnlyProblem(this.#options.dir.state('launcher'));
+    if (problem !== undefined) throw new LauncherError('ReadOnly', problem);
   }
 
   /** Publishes which instances share the pods, from now on. */

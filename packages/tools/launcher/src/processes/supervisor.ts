@@ -1,5 +1,5 @@
 import type { ServiceName } from '@kubus/contracts';
-import type { Logger } from '@kubus/ports';
+import { type Logger, toError } from '@kubus/ports';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** A running process, of this machine or of a container. */
@@ -170,6 +170,8 @@ export class Supervisor {
     const { signal } = this.#stopping;
     let next = first;
     let waitMs = 0;
+    /** Why it could not be started the last time: said once. */
+    let problem: string | undefined;
     while (!this.#stopped && !kept.dropped) {
       if (kept.elsewhere !== undefined) {
         waitMs = 0;
@@ -182,6 +184,7 @@ export class Supervisor {
       try {
         const started = next ?? (await start());
         next = undefined;
+        problem = undefined;
         const { pid } = started;
         kept.present = started;
         this.#events.started(what, pid);
@@ -190,7 +193,11 @@ export class Supervisor {
         const status = await started.exited;
         this.#onEnd(what, kept, pid, status);
       } catch (error) {
-        this.#logger.error({ process: what, err: error }, 'cannot start a process; trying again');
+        const { message } = toError(error);
+        if (message !== problem) {
+          this.#logger.error({ process: what, err: error }, 'cannot start a process; trying again until it can be');
+        }
+        problem = message;
       }
       turn.resolve(undefined);
       const stable = performance.now() - began > STABLE_MS;
