@@ -60,7 +60,7 @@ export class MachineLimits {
 }
 
 /** Why nothing can be written in a folder, and what to do; undefined when it can be. */
-export function diskProblem(folder: string): string | undefined {
+function diskProblem(folder: string): string | undefined {
   const readOnly = readOnlyProblem(folder);
   if (readOnly !== undefined) return readOnly;
   try {
@@ -93,7 +93,7 @@ export function readOnlyProblem(folder: string): string | undefined {
 }
 
 /** What to do about a process without file descriptors. @param limit how many it may have */
-export function noDescriptors(limit: number | undefined): string {
+function noDescriptors(limit: number | undefined): string {
   const of = limit === undefined ? '' : ` of ${limit}`;
   return `no file descriptor${of} is left (EMFILE): raise the limit (LimitNOFILE= of the unit, "ulimit -n" before the start) and restart the service`;
 }

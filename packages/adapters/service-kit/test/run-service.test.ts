@@ -101,7 +101,10 @@ describe('a service and NATS', () => {
       const { http } = await service.line(saying('started'));
       expect(JSON.parse((await get(http, '/readyz')).text)).toEqual({
         ok: false,
-        checks: { 'event loop': 'ok', 'file threads': 'ok', bus: 'waiting for NATS' },
+        checks: {
+          ...{ 'event loop': 'ok', 'file threads': 'ok', disk: 'ok', 'file descriptors': 'ok' },
+          bus: 'waiting for NATS',
+        },
       });
       expect(await get(http, '/healthz')).toMatchObject({ status: 200 });
       expect((await get(http, '/metrics')).text).not.toContain('kubus_bus_connected');
