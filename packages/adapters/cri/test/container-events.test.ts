@@ -24,8 +24,11 @@ afterAll(async () => {
   await runtime.stop();
 });
 
-/** The kernel OOM-kills a child; the container keeps running, so that its shim sees this, and exits with 5 when stopped. */
-const GREEDY = ['/bin/sh', '-c', 'trap "exit 5" TERM; tail /dev/zero; sleep 1000 & wait'];
+/**
+ * The kernel OOM-kills a child; the container keeps running, so that its shim sees this, and exits with 5 when stopped. Once is not
+ * enough: a shim watches for it only after the start, which on a busy machine is later than the first.
+ */
+const GREEDY = ['/bin/sh', '-c', 'trap "exit 5" TERM; while :; do tail /dev/zero; sleep 1; done'];
 const GRACE_SECONDS = '100';
 
 const stops: (() => void)[] = [];

@@ -140,13 +140,16 @@ async function readerAt(url: string): Promise<NatsConnection> {
   return connection;
 }
 
-/** Asks until the node that comes to the hub answers. */
+/**
+ * Asks until the node that comes to the hub answers. While it comes, nobody may be there to answer, or the answer is lost: the node's
+ * server does not know the reader's inbox yet.
+ */
 async function ask(reader: NatsConnection, subject: string, request: object = {}): Promise<unknown> {
   for (;;) {
     try {
       return (await reader.request(subject, JSON.stringify(request), { timeout: 5_000 })).json();
     } catch (error) {
-      if (!(error instanceof Error && error.name === 'NoRespondersError')) throw error;
+      if (!(error instanceof Error && ['NoRespondersError', 'TimeoutError'].includes(error.name))) throw error;
     }
   }
 }
