@@ -7,6 +7,7 @@ import {
   SealedObjects,
   SqliteStore,
   createNamespaces,
+  isKubeletRequest,
   nodeAuthorizer,
   openAuthority,
   openObjectsKey,
@@ -48,8 +49,7 @@ export const kubeApi: ServiceDefinition = {
     const { registry } = server;
     createNamespaces(registry);
     const onError = (error: Error) => logger.warn({ err: error }, 'a step of a controller failed; it is tried again');
-    // Requests of the node's own identity are its own.
-    const approve = ({ spec }: KubeObject) => spec?.['username'] === `system:node:${node}`;
+    const approve = (request: KubeObject) => isKubeletRequest(request, node);
     const ends = [
       startNamespaces(registry, NAMESPACE_GRACE_MS, onError),
       startDefaults(registry, authority.certificate, onError),

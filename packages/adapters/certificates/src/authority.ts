@@ -131,6 +131,11 @@ export async function privateKeyText({ privateKey }: Pick<webcrypto.CryptoKeyPai
   return x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY');
 }
 
+/** The subject that a certificate request asks for, as {@link nameOf} writes it. @param request PEM. @throws when it cannot be read. */
+export function requestedName(request: string): x509.JsonName {
+  return new x509.Pkcs10CertificateRequest(request).subjectName.toJSON();
+}
+
 export function nameOf({ commonName, organizations = [] }: Subject): x509.JsonName {
   return [...organizations.map((organization) => ({ O: [organization] })), { CN: [commonName] }];
 }

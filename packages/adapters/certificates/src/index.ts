@@ -1,1 +1,10 @@
-export { ALGORITHM, Authority, type KeyPair, type Usage, nameOf, newKeys, privateKeyText } from './authority.ts';
+export {
+  ALGORITHM,
+  Authority,
+  type KeyPair,
+  type Usage,
+  nameOf,
+  newKeys,
+  privateKeyText,
+  requestedName,
+} from './authority.ts';

@@ -1,5 +1,6 @@
 export type { AccessAttributes } from './authorization.ts';
 export { createNamespaces, startDefaults } from './controllers/defaults.ts';
+export { isKubeletRequest } from './controllers/kubelet-requests.ts';
 export { NAMESPACE_GRACE_MS, startNamespaces } from './controllers/namespaces.ts';
 export { startOldEvents } from './controllers/old-events.ts';
 export { startScheduler } from './controllers/scheduler.ts';
