@@ -1,4 +1,4 @@
-import { CommandFailed, PeerRestarted } from '@kubus/bus';
+import { CommandFailed } from '@kubus/bus';
 import { ContainerConfigError } from '@kubus/container-config';
 import {
   type Container,
@@ -12,6 +12,7 @@ import { claimDevices, hasClaims, podClaims } from '@kubus/dra';
 import { KubusError, toError } from '@kubus/ports';
 import { RETRY_MS, TryAgain } from '../sync/errors.ts';
 import { type PodSync, recordEvent, unlessCancelled } from '../sync/pod-sync.ts';
+import { repeated } from '../sync/repeated.ts';
 import type { Step } from '../sync/step.ts';
 import type { WorkerDeps } from '../worker/worker-deps.ts';
 
@@ -83,17 +84,6 @@ async function preparedClaims(sync: ClaimSync, pod: Pod, started: boolean): Prom
   } catch (error) {
     if (!(error instanceof CommandFailed)) throw error;
     throw new ClaimsNotPrepared('claims', toError(error).message, { cause: error });
-  }
-}
-
-/** Both commands may be carried out more than once. */
-async function repeated<T>(call: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!(error instanceof PeerRestarted)) throw error;
-    }
   }
 }
 

@@ -1,9 +1,10 @@
-import { CommandFailed, PeerRestarted } from '@kubus/bus';
+import { CommandFailed } from '@kubus/bus';
 import { ContainerConfigError, type ContainerSettings } from '@kubus/container-config';
 import { type Container, type ContainerDevices, type Pod, allocateDevices, podRefOf } from '@kubus/contracts';
 import { deviceRequests } from '@kubus/device-manager';
 import { exclusiveRequest } from '@kubus/exclusive';
 import { type PodSync, unlessCancelled } from '../sync/pod-sync.ts';
+import { repeated } from '../sync/repeated.ts';
 import { containerClaimDevices } from '../claims/claims-step.ts';
 import type { WorkerDeps } from '../worker/worker-deps.ts';
 
@@ -45,16 +46,16 @@ export async function ownThings(sync: DeviceSync, pod: Pod, name: string): Promi
     ...{ ref: podRefOf(pod), requests, starting: name },
     ...(exclusive !== undefined && { exclusive: [...exclusive] }),
   };
-  for (;;) {
-    try {
-      const call = sync.bus.call(allocateDevices, sync.ref.uid, request, { causes: sync.runtime.cause });
-      const { containers } = (await unlessCancelled(sync, call)).result;
-      return settingsOf(containers[name]);
-    } catch (error) {
-      if (error instanceof CommandFailed) throw new ContainerConfigError(error.message, { cause: error });
-      // A plugin may be called more than once to prepare the same start.
-      if (!(error instanceof PeerRestarted)) throw error;
-    }
+  const { bus, ref, runtime } = sync;
+  try {
+    // A plugin may be called more than once to prepare the same start.
+    const { result } = await repeated(() =>
+      unlessCancelled(sync, bus.call(allocateDevices, ref.uid, request, { causes: runtime.cause })),
+    );
+    return settingsOf(result.containers[name]);
+  } catch (error) {
+    if (error instanceof CommandFailed) throw new ContainerConfigError(error.message, { cause: error });
+    throw error;
   }
 }
 
