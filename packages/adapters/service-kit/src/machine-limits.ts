@@ -5,7 +5,7 @@ import type { Health } from './health.ts';
 import { openFileLimit } from './process-metrics.ts';
 import { SpareDescriptors } from './spare-descriptors.ts';
 
-/** How often the log is told of a change, in milliseconds; the health is looked at when it is asked for. */
+/** How often a change is looked for, to log it, in milliseconds; the health is looked at when it is asked for. */
 const LOOK_MS = 10_000;
 /** With less than this free, a file system takes no file any more. */
 const FULL_BYTES = 64 * 1024;
@@ -43,7 +43,7 @@ export class MachineLimits {
     clearInterval(this.#timer);
   }
 
-  /** Tells the log what has changed since the last look. */
+  /** Logs what has changed since the last look. */
   look(): void {
     for (const [name, check] of Object.entries(this.#checks)) {
       const problem = check();
