@@ -1,4 +1,5 @@
 import type { Container, ContainerPort, LifecycleHandler, Pod } from '@kubus/contracts';
+import { goJson } from '@kubus/pod';
 import { ANNOTATION, containerHash, isSet } from '@kubus/pod-lifecycle';
 
 /**
@@ -20,9 +21,9 @@ export function containerAnnotations(pod: Pod, container: Container, attempt: nu
     annotations[ANNOTATION.terminationGracePeriod] = String(spec.terminationGracePeriodSeconds);
   }
   const { preStop } = container.lifecycle ?? {};
-  if (preStop !== undefined) annotations[ANNOTATION.preStopHandler] = apiJson(handlerFields(preStop));
+  if (preStop !== undefined) annotations[ANNOTATION.preStopHandler] = goJson(handlerFields(preStop));
   const { ports = [] } = container;
-  if (ports.length > 0) annotations[ANNOTATION.ports] = apiJson(ports.map(portFields));
+  if (ports.length > 0) annotations[ANNOTATION.ports] = goJson(ports.map(portFields));
   return annotations;
 }
 
@@ -54,12 +55,4 @@ function portFields({ containerPort, hostIP, hostPort, name, protocol }: Contain
 
 function filled<T extends { readonly length: number }>(value: T | undefined): T | undefined {
   return value?.length === 0 ? undefined : value;
-}
-
-/** JSON as the API server writes it: with the characters of HTML escaped. */
-function apiJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }

@@ -1,3 +1,4 @@
+import { goJson } from '@kubus/pod';
 import * as z from 'zod';
 import { type ClaimLedger, type KnownClaim, claimKey } from './claim-ledger.ts';
 import type { ClaimProblem } from './pod-claims.ts';
@@ -53,8 +54,8 @@ export function claimCheckpoint(ledger: ClaimLedger, crc32: Crc32): string {
         .map(([driver, devices]) => [driver, { Devices: devices?.map(deviceText) ?? null }]),
     ),
   }));
-  const data = goText({ kind: 'DRACheckpoint', apiVersion: API_VERSION, ClaimInfoStateList: list });
-  return goText({ Data: data, Checksum: crc32(data) });
+  const data = goJson({ kind: 'DRACheckpoint', apiVersion: API_VERSION, ClaimInfoStateList: list });
+  return goJson({ Data: data, Checksum: crc32(data) });
 }
 
 /** What a checkpoint has, or why the reference kubelet does not start with it. */
@@ -102,14 +103,6 @@ function deviceText({
     RequestNames: requests.length === 0 ? null : requests,
     CDIDeviceIDs: cdiDevices.length === 0 ? null : cdiDevices,
   };
-}
-
-/** JSON as Go writes it: some characters are always escaped. */
-function goText(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 function json(text: string): unknown {

@@ -1,4 +1,5 @@
 import type { Container } from '@kubus/contracts';
+import { goJson } from '@kubus/pod';
 
 /**
  * The hash of the properties that require a new container when they change: name and image. A running container whose annotation
@@ -6,10 +7,7 @@ import type { Container } from '@kubus/contracts';
  * printed JSON of the two), so that either agent takes over the other's containers without a restart.
  */
 export function containerHash(container: Pick<Container, 'name' | 'image'>): string {
-  const json = JSON.stringify({ image: container.image ?? '', name: container.name }).replace(
-    /[<>&\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  const json = goJson({ image: container.image ?? '', name: container.name });
   let hash = 0x811c9dc5;
   for (const char of `([]uint8)[${new TextEncoder().encode(json).join(' ')}]`) {
     hash = Math.imul(hash ^ char.charCodeAt(0), 0x01000193) >>> 0;

@@ -2,6 +2,7 @@ export { isDeepEqual } from './deep-equal.ts';
 export { expandVariables } from './expand-variables.ts';
 export { fnv128a } from './fnv.ts';
 export { formatGoDuration, goDurationError, parseGoDuration } from './go-duration.ts';
+export { escapedAsGo, goJson } from './go-json.ts';
 export { formatAge } from './age.ts';
 export { isSameRuntimeState } from './runtime-state.ts';
 export { logFolder, logFolderExcess } from './log-folder.ts';

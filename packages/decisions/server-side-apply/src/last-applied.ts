@@ -1,9 +1,10 @@
 import { asObject, entriesOf, isList, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
+import { escapedAsGo } from '@kubus/pod';
 import { compare } from './comparison.ts';
 import { difference } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { fieldsOf } from './fields-of.ts';
-import { compareTexts, escapedHtml } from './path-element.ts';
+import { compareTexts } from './path-element.ts';
 import type { Schema } from './schema.ts';
 
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -42,7 +43,7 @@ export function withLastApplied(object: JsonObject, patch: JsonObject): JsonObje
   if (lastAppliedText(object) === '') return object;
   const metadata = asObject(object['metadata']);
   const { [annotation]: _, ...others } = asObject(metadata['annotations']);
-  const annotations = { ...others, [annotation]: `${escapedHtml(JSON.stringify(sorted(withoutAnnotation(patch))))}\n` };
+  const annotations = { ...others, [annotation]: `${escapedAsGo(JSON.stringify(sorted(withoutAnnotation(patch))))}\n` };
   const bytes = Object.entries(annotations).reduce((sum, [name, value]) => sum + sizeOf(name) + sizeOf(value), 0);
   return { ...object, metadata: { ...metadata, annotations: bytes > mostAnnotationBytes ? others : annotations } };
 }

@@ -1,4 +1,5 @@
 import { entriesOf, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
+import { escapedAsGo } from '@kubus/pod';
 
 /**
  * One step of a path into an object, as FieldsV1 writes it: `f:NAME` a field, `k:{...}` the item of a list that has these
@@ -45,11 +46,7 @@ export function parsePathElement(text: string): PathElement | undefined {
 
 /** The step as FieldsV1 has it: JSON within is escaped as Go does. */
 export const encodePathElement = (element: PathElement): string =>
-  element.startsWith('f:') ? element : escapedHtml(element);
-
-/** JSON with the characters escaped that Go escapes in it. */
-export const escapedHtml = (json: string): string =>
-  json.replaceAll(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  element.startsWith('f:') ? element : escapedAsGo(element);
 
 /** The step as messages show it: `.spec`, `[name="a"]`, `[="a"]`. */
 export function pathElementText(element: PathElement): string {
