@@ -123,6 +123,28 @@ describe('services of one process', () => {
     expect([...reader].map(({ key }) => key)).toEqual(['b']);
   });
 
+  test('hear an instance that shares no pods any more, and use the broker from then on', async () => {
+    const node = process();
+    const { w, direct, bridge, workers } = node;
+    let runs = 0;
+    bridge.serve(look, () => Promise.resolve({ seen: ++runs }));
+    await announced(node);
+    const leaving = w.join('pod-workers', 1, 1);
+    leaving.bus.reader(color);
+    leaving.bus.subscribe(dried, () => undefined);
+    leaving.bus.announce(self);
+    await w.until(() => [...workers.peers].length === 2);
+    expect(direct.isDirect('pod-workers')).toBe(true);
+    const seen: number[] = [];
+    void leaving.bus.call(look, 'x', {}).then(({ result }) => seen.push(result.seen));
+    await w.until(() => seen.length === 1);
+    expect(seen).toEqual([1]);
+    expect(direct.isDirect('pod-workers')).toBe(false);
+
+    direct.shared('pod-workers', ['pod-workers-0']);
+    expect(direct.isDirect('pod-workers')).toBe(true);
+  });
+
   test('reach one of them in another process through the broker, and directly again when it is back', async () => {
     const { w, direct, sources, workers } = process();
     const seen: unknown[] = [];

@@ -1,4 +1,16 @@
-import { COMPLETE, ROOT, type ServiceName, encodeToken, sharedServices, subjectMatches } from '@kubus/contracts';
+import {
+  COMPLETE,
+  ROOT,
+  type ServiceName,
+  callerOf,
+  encodeToken,
+  factPattern,
+  keyOf,
+  serviceInstance,
+  serviceOfInstance,
+  sharedServices,
+  subjectMatches,
+} from '@kubus/contracts';
 import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
 import { HEADER } from '../envelope.ts';
 import { completionSchema } from '../fact-reader.ts';
@@ -51,7 +63,9 @@ export interface Delivery {
  * differ: numbers, causes, versions and marks are those of the messages.
  *
  * A service takes part as long as this process has its only instance. When that changes, all members lose their connection for a moment, as
- * after any loss of messages: owners publish again, readers read again, and commands are sent again, now the other way.
+ * after any loss of messages: owners publish again, readers read again, and commands are sent again, now the other way. An instance that no
+ * longer shares the pods may still run and wait for answers: its commands are heard, and the first one has its service use the broker again
+ * until the launcher publishes the next share.
  */
 export class DirectDelivery {
   readonly #options: DirectDeliveryOptions;
@@ -60,6 +74,8 @@ export class DirectDelivery {
   readonly #elsewhere: Set<ServiceName>;
   /** The services whose instances share the pods and of which this process has the only one. */
   readonly #alone = new Set<ServiceName>();
+  /** Instances in other processes that have ever announced themselves; most have ended. */
+  readonly #others = new Set<string>();
   readonly #listening = new Map<string, Set<Listening>>();
   /** By topic and subject: the last values of facts that members own, and marks of removed ones. */
   readonly #facts = new Map<string, Map<string, WireMessage>>();
@@ -167,8 +183,10 @@ export class DirectDelivery {
 
   /** All facts are read from the broker, but for what an earlier life of this process has left there. */
   #watchBroker(member: DirectTransport, pattern: string, listener: FactListener): Cancel {
+    const announces = pattern === factPattern(serviceInstance);
     return member.broker.watchFacts(pattern, {
       message: (message) => {
+        if (announces) this.#meet(keyOf(message.subject));
         if (!this.#isOfEarlierLife(member, message)) listener.message(message);
       },
       present: () => listener.present(),
@@ -205,6 +223,24 @@ export class DirectDelivery {
   #isOnlyHere(service: ServiceName): boolean {
     const shared: readonly ServiceName[] = sharedServices;
     return !this.#elsewhere.has(service) && (!shared.includes(service) || this.#alone.has(service));
+  }
+
+  /** An instance has announced itself: from now on its commands to members are heard, also while its service is direct. */
+  #meet(instance: string): void {
+    const shared: readonly string[] = sharedServices;
+    if (!shared.includes(serviceOfInstance(instance)) || this.#isOwn(instance) || this.#others.has(instance)) return;
+    this.#others.add(instance);
+    for (const one of [...this.#listening.values()].flatMap((all) => [...all])) {
+      if (one.isDirect && one.openedIn === undefined) this.#subscribeAgain(one);
+    }
+  }
+
+  /** A message came through the broker. */
+  #heard({ subject }: WireMessage): void {
+    const caller = callerOf(subject);
+    if (caller === undefined || this.#isOwn(caller.instance) || !this.#alone.delete(caller.service)) return;
+    this.#options.logger.info({ instance: caller.instance }, 'an instance that shares no pods still sends commands');
+    this.#update(caller.service);
   }
 
   #update(service: ServiceName): void {
@@ -302,9 +338,13 @@ export class DirectDelivery {
   #subscribeAgain(listening: Listening): void {
     const { member, pattern, listener } = listening;
     listening.endBroker();
-    const { direct, broker } = this.#routes.ofSubscription(member.service, pattern);
+    const { direct, broker } = this.#routes.ofSubscription(member.service, pattern, this.#others);
     listening.isDirect = direct;
-    const ends = broker.map((one) => member.broker.subscribe(one, listener));
+    const hear = (message: WireMessage) => {
+      this.#heard(message);
+      listener(message);
+    };
+    const ends = broker.map((one) => member.broker.subscribe(one, hear));
     listening.endBroker = () => {
       for (const end of ends) end();
     };

@@ -5,6 +5,7 @@ import {
   everyServiceReads,
   factPattern,
   patternOf,
+  serviceOfInstance,
 } from '@kubus/contracts';
 
 export interface RoutesOptions {
@@ -71,8 +72,11 @@ export class Routes {
     return readers?.every((reader) => this.#direct.has(reader)) ?? true;
   }
 
-  /** @param pattern of commands, replies or events */
-  ofSubscription(service: ServiceName, pattern: string): Route {
+  /**
+   * @param pattern of commands, replies or events
+   * @param instances in other processes: they are heard through the broker, also where their service is direct
+   */
+  ofSubscription(service: ServiceName, pattern: string, instances: Iterable<string>): Route {
     const { node, contracts } = this.#options;
     const viaBroker = { direct: false, broker: [pattern] };
     if (!this.#direct.has(service)) return viaBroker;
@@ -84,10 +88,16 @@ export class Routes {
     }
     const command = serves.find((one) => patternOf(node, one) === pattern);
     if (command !== undefined) {
-      const callers = (Object.keys(contracts) as ServiceName[]).filter(
-        (caller) => contracts[caller].calls.includes(command) && !this.#direct.has(caller),
+      const callers = (Object.keys(contracts) as ServiceName[]).filter((caller) =>
+        contracts[caller].calls.includes(command),
       );
-      return { direct: true, broker: callers.map((caller) => commandPattern(node, command, { service: caller })) };
+      const others = callers.filter((caller) => !this.#direct.has(caller)).map((service) => ({ service }));
+      const instancesOfDirect = [...instances].flatMap((instance) => {
+        const caller = callers.find((one) => one === serviceOfInstance(instance) && this.#direct.has(one));
+        return caller === undefined ? [] : [{ service: caller, instance }];
+      });
+      const broker = [...others, ...instancesOfDirect].map((one) => commandPattern(node, command, one));
+      return { direct: true, broker };
     }
     const event = hears.find((one) => patternOf(node, one) === pattern);
     const isInside = event !== undefined && event.publisher !== 'each' && this.#direct.has(event.publisher);
