@@ -353,7 +353,35 @@ describe('a read', () => {
     expect(published()).toEqual(['a true exited']);
   });
 
-  test('publishes a container that stays unknown as such, after having waited for it once', async () => {
+  test('does not stop a container that the last of these reads finds running', async () => {
+    runtime.set('a');
+    await begin();
+    runtime.set('a', 'CONTAINER_UNKNOWN');
+    const read = pleg.read('a');
+    await clock.advance(10_000);
+    runtime.set('a');
+    await clock.advance(1_000);
+    await read;
+    expect(published()).toEqual(['a true running']);
+    expect(runtime.count('StopContainer')).toBe(0);
+  });
+
+  test('stops a container that stays unknown, so that the runtime has its end', async () => {
+    runtime.on('StopContainer', () => {
+      runtime.set('a', 'CONTAINER_EXITED');
+      return {};
+    });
+    runtime.set('a', 'CONTAINER_UNKNOWN');
+    await begin();
+    await clock.advance(11_000);
+    await settled();
+    expect(published()).toEqual(['a true exited', 'complete 1']);
+  });
+
+  test('publishes a container that cannot be stopped as unknown, after having waited for it once', async () => {
+    runtime.on('StopContainer', () => {
+      throw failure('Unknown', 'broken');
+    });
     runtime.set('a', 'CONTAINER_UNKNOWN');
     await begin();
     await clock.advance(11_000);
@@ -362,6 +390,7 @@ describe('a read', () => {
     forget();
     await pleg.read('a');
     expect(published()).toEqual(['a true unknown']);
+    expect(runtime.count('StopContainer')).toBe(0);
   });
 
   test('reads the status of an exited container only once', async () => {

@@ -90,7 +90,7 @@ export class Pleg {
     this.#stamps = options.stamps;
     this.#values = options.values;
     this.#metrics = options.metrics ?? new BridgeMetrics();
-    this.#reader = new PodReader(options.runtime, options.values, options.clock);
+    this.#reader = new PodReader(options);
     this.#facts = options.bus.owner(runtimePod);
   }
 

@@ -1,6 +1,6 @@
 import { CriError } from '@kubus/cri';
 import type { PodRef, RuntimeContainer, RuntimePod, Stamp } from '@kubus/contracts';
-import { type Clock, sleep } from '@kubus/ports';
+import { type Clock, type Logger, sleep, toError } from '@kubus/ports';
 import type { Container, ContainerStatus, PodSandbox } from '@kubus/proto/cri';
 import { UID_LABEL, containerState, newestFirst, podRefOf, toContainer, toSandbox } from './convert.ts';
 import type { PodValues } from './pod-values.ts';
@@ -9,7 +9,8 @@ import type { Runtime } from '../runtime/runtime.ts';
 /**
  * containerd reports a container as unknown that ended while containerd did not run, until it has handled that end: its status
  * is read again after these delays in milliseconds, until it says more. An unknown container counts as killed, so a pod that
- * runs once would fail for good. containerd needs 5 s for it on a busy machine.
+ * runs once would fail for good. containerd needs 5 s for it on a busy machine. A container that ended in the very moment in which
+ * containerd did stays unknown until it is stopped, so it is.
  */
 const UNKNOWN_WAITS_MS = [20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120];
 
@@ -29,11 +30,13 @@ export class PodReader {
   /** Containers that stayed unknown: they are not waited for again. */
   readonly #unknown = new Set<string>();
   readonly #clock: Clock;
+  readonly #logger: Logger;
 
-  constructor(runtime: Runtime, values: PodValues, clock: Clock) {
-    this.#runtime = runtime;
-    this.#values = values;
-    this.#clock = clock;
+  constructor(options: { runtime: Runtime; values: PodValues; clock: Clock; logger: Logger }) {
+    this.#runtime = options.runtime;
+    this.#values = options.values;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
   }
 
   /** Everything that the runtime has of one pod; undefined when it has nothing. */
@@ -113,8 +116,27 @@ export class PodReader {
       await sleep(this.#clock, wait);
       status = await read();
     }
-    if (status !== undefined && containerState(status) === 'unknown') this.#unknown.add(containerId);
+    const isUnknown = () => status !== undefined && containerState(status) === 'unknown';
+    if (!isUnknown() || this.#unknown.has(containerId)) return status;
+    status = await this.#stopped(containerId, read);
+    if (isUnknown()) this.#unknown.add(containerId);
     return status;
+  }
+
+  /**
+   * Stops a container that stays unknown, after which containerd has its end. Whoever decides about one that does run could only do the
+   * same: it can be neither watched nor started again (behaviour:container-actions). After an error it counts as unknown.
+   */
+  async #stopped(
+    containerId: string,
+    read: () => Promise<ContainerStatus | undefined>,
+  ): Promise<ContainerStatus | undefined> {
+    try {
+      await this.#runtime.call('StopContainer', { containerId, timeout: '0' });
+    } catch (error) {
+      this.#logger.warn({ containerId, err: toError(error) }, 'cannot stop a container of unknown state');
+    }
+    return read();
   }
 }
 
