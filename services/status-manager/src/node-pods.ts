@@ -28,6 +28,8 @@ export interface NodePodsListener {
   reported(pod: Pod, cause: Cause): void;
   /** The pod was deleted on the API server. */
   deleted(ref: PodRef): void;
+  /** What concerns all pods has changed, also those of which the node has no facts. */
+  allChanged(): void;
 }
 
 /**
@@ -62,7 +64,7 @@ export class NodePods {
       changed: ({ value, cause }) => listener.reported(value.pod, cause),
       removed: ({ value }) => listener.deleted(podRefOf(value.pod)),
     });
-    this.#sources = bus.reader(configuredSources, { changed: () => this.#allChanged() });
+    this.#sources = bus.reader(configuredSources, { changed: () => listener.allChanged() });
     const know = {
       changed: ({ value }: Fact<{ ref: PodRef }>) => this.#know(value.ref),
       removed: ({ value }: Fact<{ ref: PodRef }>) => this.#know(value.ref),
@@ -70,7 +72,10 @@ export class NodePods {
     this.#works = bus.reader<PodWork>(podWork, { ...know, complete: () => this.#completed('works') });
     this.#workers = bus.reader<PodWorkerReport>(podWorker, know);
     this.#statuses = bus.reader<PodStatusReport>(podStatus, know);
-    this.#nodes = bus.reader(clusterNode, { changed: () => this.#allChanged(), removed: () => this.#allChanged() });
+    this.#nodes = bus.reader(clusterNode, {
+      changed: () => listener.allChanged(),
+      removed: () => listener.allChanged(),
+    });
   }
 
   /** Resolves when everything that was published before has been delivered. */
@@ -146,11 +151,7 @@ export class NodePods {
 
   #completed(what: string): void {
     this.#complete.add(what);
-    this.#allChanged();
-  }
-
-  #allChanged(): void {
-    for (const name of this.names) this.#listener.changed(name);
+    this.#listener.allChanged();
   }
 
   #know(ref: PodRef): void {

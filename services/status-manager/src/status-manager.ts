@@ -72,6 +72,7 @@ export class StatusManager {
         this.#ignored.delete(ref.uid);
         this.#touch(nameOf(ref), true);
       },
+      allChanged: () => this.#touchAll(),
     });
     void this.#begin();
   }
@@ -111,13 +112,18 @@ export class StatusManager {
   async #begin(): Promise<void> {
     await this.#pods.present();
     this.#ready = true;
-    for (const name of new Set([...this.#pods.names, ...this.#api.names])) this.#queue.touch(name);
+    this.#touchAll();
     this.#facts.complete();
   }
 
   /** With only some of the facts it would look as if much had changed. */
   #touch(name: string, news = false): void {
     if (this.#ready) this.#queue.touch(name, news);
+  }
+
+  #touchAll(): void {
+    if (!this.#ready) return;
+    for (const name of new Set([...this.#pods.names, ...this.#api.names])) this.#touch(name);
   }
 
   #plan(name: string): Write | undefined {

@@ -108,6 +108,15 @@ test('a mirror pod without a known static pod is deleted, also after a restart',
   ]);
 });
 
+test('a mirror pod without a known static pod is deleted as soon as all static pods are known', async () => {
+  node.sources(['file', 'http', 'api']);
+  node.create(name.name, { metadata: { annotations: { [HASH]: 's0' } } });
+  await node.until(() => node.mirror('s0') !== undefined);
+  expect(node.writes()).toEqual([]);
+  node.sources(['file', 'api']);
+  await node.server.waitGone(name);
+});
+
 test('a mirror pod whose creation was not answered is not created twice', async () => {
   node.server.inject({ when: ({ verb }) => verb === 'create', fault: { kind: 'reset', after: 'effect' }, times: 1 });
   await mirrored();

@@ -86,7 +86,7 @@ export class ScriptedNode {
     const sources = this.broker.join('config-sources', machineClock).bus;
     this.#static = sources.owner(desiredPods.file);
     this.#sources = sources.owner(configuredSources);
-    this.#sources.put('node', { sources: ['file', 'api'] });
+    this.sources(['file', 'api']);
     this.#works = this.broker.join('sync-loop', machineClock).bus.owner(podWork);
     const workers = this.broker.join('pod-workers', machineClock).bus;
     this.#workers = workers.owner(podWorker);
@@ -101,6 +101,11 @@ export class ScriptedNode {
     this.#reflector.start();
     this.#static.complete();
     this.#works.complete();
+  }
+
+  /** The node has these sources; the set of `http` is never complete. */
+  sources(names: ('file' | 'http' | 'api')[]): void {
+    this.#sources.put('node', { sources: names });
   }
 
   /** Starts the next process of the service. */

@@ -1,3 +1,4 @@
+export { answerObjects } from './api.ts';
 export type { AccessAttributes } from './authorization.ts';
 export { createNamespaces, startDefaults } from './controllers/defaults.ts';
 export { isKubeletRequest } from './controllers/kubelet-requests.ts';
@@ -15,8 +16,9 @@ export { nodeAuthorizer } from './node-authorizer.ts';
 export type { KubeletAddress } from './pod-log.ts';
 export type { PatchKind } from './patches.ts';
 export { type DeleteOptions, Registry } from './registry.ts';
+export { requestInfo, servedBy } from './request-info.ts';
 export { SealedObjects } from './sealed-objects.ts';
 export { SqliteStore } from './sqlite-store.ts';
-export { MemoryStore } from './store.ts';
+export { type Change, MemoryStore } from './store.ts';
 export { type ObjectName, targetOf } from './target.ts';
-export type { Watch } from './watch.ts';
+export { Watch } from './watch.ts';

@@ -64,11 +64,16 @@ export class Registry {
   readonly store: Store;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
+  readonly #newUid: () => string;
 
-  /** @param now milliseconds since the Unix epoch. */
-  constructor(store: Store, now: () => number) {
+  /**
+   * @param now milliseconds since the Unix epoch.
+   * @param newUid the UID of a new object; default: a random UUID.
+   */
+  constructor(store: Store, now: () => number, newUid: () => string = randomUUID) {
     this.store = store;
     this.now = now;
+    this.#newUid = newUid;
   }
 
   get({ resource, namespace, name }: Target): KubeObject {
@@ -106,7 +111,7 @@ export class Registry {
         ...metadata,
         name,
         ...(resource.namespaced && { namespace }),
-        uid: randomUUID(),
+        uid: this.#newUid(),
         resourceVersion: '',
         creationTimestamp: timeOfMs(now),
         ...(rules.generationOf && { generation: 1 }),

@@ -9,6 +9,8 @@ export class EvictionWatch {
   readonly violations: Violation[] = [];
   readonly #memory: NodeMemory;
   readonly #evicted = new Map<string, { readonly message: string; readonly atMs: number }>();
+  /** UIDs of the pods that had to go for static ones. */
+  readonly #preempted = new Set<string>();
 
   readonly #note: (text: string) => void;
 
@@ -18,9 +20,9 @@ export class EvictionWatch {
     this.#note = note;
   }
 
-  /** UIDs of the pods that were evicted. */
+  /** UIDs of the pods that were evicted, for what the node is short of or for static pods. */
   get evicted(): ReadonlySet<string> {
-    return new Set(this.#evicted.keys());
+    return new Set([...this.#evicted.keys(), ...this.#preempted]);
   }
 
   /** A record of sync-loop was written. */
@@ -32,6 +34,7 @@ export class EvictionWatch {
         this.#violate('an evicted pod never comes back', `${uid}: ${record.verdict}`);
       return;
     }
+    if (record.failure.reason === 'Preempting') this.#preempted.add(uid);
     if (record.failure.reason !== 'Evicted') return;
     if (before === undefined) this.#first(uid, record, now);
     else if (before.message !== record.failure.message)

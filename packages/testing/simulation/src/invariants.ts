@@ -206,7 +206,7 @@ function checkEvicted(node: SimulatedNode, { uid, main }: PodPlan, fail: (rule: 
   const { phase, reason } = published === '' ? {} : podStatusReportSchema.parse(JSON.parse(published)).status;
   // As with the reference, a pod whose containers exit with 0 has succeeded, also when they do so because it is evicted.
   const succeeded = phase === 'Succeeded' && newestOf(containers, main)?.exitCode === 0;
-  if (!succeeded && (phase !== 'Failed' || reason !== 'Evicted')) {
+  if (!succeeded && (phase !== 'Failed' || !['Evicted', 'Preempting'].includes(reason ?? ''))) {
     fail('an evicted pod has failed', `${uid}: ${phase ?? 'no phase'} ${reason ?? 'without a reason'}`);
   }
 }

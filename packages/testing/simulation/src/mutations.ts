@@ -13,6 +13,7 @@ import {
 } from '@kubus/bus';
 import { type FactDeclaration, type PodWork, podWork } from '@kubus/contracts';
 import { EndedPods, type LedgerFiles } from '@kubus/node-agent/devices';
+import type { Scheduler } from './scheduler.ts';
 import type { Mutations } from './simulated-process.ts';
 
 /** The commands of an earlier owner are not awaited, and commands of any sender are accepted. */
@@ -82,6 +83,9 @@ class HastyLedger implements LedgerFiles {
   }
 }
 
+/** How long after its answer a write of the API server is in its file, in milliseconds. */
+const API_FILE_LATE_MS = 50;
+
 /** A pod that is to end needs nothing any more, as if it had ended. */
 class HastyEnds extends EndedPods {
   readonly #works: FactReader<PodWork>;
@@ -111,5 +115,8 @@ export const mutations = {
   },
   'without the wait for the ledger': { makeLedger: (files: LedgerFiles) => new HastyLedger(files) },
   'without the wait for the end of containers': { makeEnded: (bus: Bus) => new HastyEnds(bus) },
+  'without the durable answer of the API server': {
+    makeApiFile: (scheduler: Scheduler) => (write: () => void) => void scheduler.after(API_FILE_LATE_MS, write),
+  },
   'without the completion mark': { makeBus: (options: BusOptions) => new HastyBus(options) },
 } satisfies Record<string, Mutations>;

@@ -1,19 +1,22 @@
-import type { WireMessage } from '@kubus/bus';
 import { keyOf } from '@kubus/contracts';
-import { type Logger, Random } from '@kubus/ports';
+import { Random } from '@kubus/ports';
 import { AdmissionWatch } from './admission-watch.ts';
+import { ClusterPart, drawsCluster, placedWith } from './cluster-part.ts';
 import { DeliveryWatch } from './delivery-watch.ts';
 import { describeMessage } from './describe-message.ts';
 import { EvictionWatch } from './eviction-watch.ts';
 import { ExclusiveWatch } from './exclusive-watch.ts';
-import type { Weather } from './memory-broker.ts';
 import { calm } from './memory-broker.ts';
 import { describePlacement, drawPlacement } from './placement.ts';
 import { type PodPlan, behaviourOf, manifestOf, planPod, withResources } from './pod-plan.ts';
 import { ReadinessWatch } from './readiness-watch.ts';
+import type { ScheduleOptions, ScheduleResult } from './schedule-options.ts';
+import type { Scheduler } from './scheduler.ts';
+import { SimulatedApi } from './simulated-api.ts';
 import { type ThingsPolicy, drawThings } from './simulated-machine.ts';
+import { drawStorm } from './storm.ts';
 import { MAX_WORKERS, SimulatedNode } from './simulated-node.ts';
-import { type Mutations, type Placement, type SimulatedService, simulatedServices } from './simulated-process.ts';
+import { type SimulatedService, clusterServices, simulatedServices } from './simulated-process.ts';
 import {
   type Violation,
   checkDeeds,
@@ -23,16 +26,6 @@ import {
   checkOrder,
   checkVolumes,
 } from './invariants.ts';
-
-export interface ScheduleResult {
-  readonly seed: number;
-  readonly violations: readonly Violation[];
-  /** The number of steps that the schedule took, and its virtual duration in milliseconds. */
-  readonly steps: number;
-  readonly elapsedMs: number;
-  /** The disturbances of the node and, if requested, every message, in order. */
-  readonly trace: readonly string[];
-}
 
 /** How long a node may take to become idle once everything works again, in virtual milliseconds. */
 const SETTLE_MS = 900_000;
@@ -44,24 +37,6 @@ const EVICTION_AMBUSHED = 0.5;
 /** With these messages CPUs, memory and devices are requested or free again, and so often a crash follows. */
 const THINGS_CHANGE = /\.device\.cmd\.allocate\.|\.worker\.fact\.state\./;
 const THINGS_AMBUSHED = 0.15;
-
-export interface ScheduleOptions {
-  readonly seed: number;
-  readonly mutations?: Mutations;
-  readonly logger: Logger;
-  /** Many late messages, and a crash after many commands: for rare errors. */
-  readonly rough?: boolean;
-  /** Includes every message in the trace; for examining one seed. */
-  readonly traceMessages?: boolean;
-  /** The services that keep journals. */
-  readonly journaled?: readonly SimulatedService[];
-  /** Which services share a process. Default: drawn from the seed; with journals none. */
-  readonly placement?: Placement;
-  /** Whether containers get CPUs, memory and devices for themselves. Default: drawn from the seed; with journals none do. */
-  readonly exclusive?: boolean;
-  /** Receives every message that the broker accepts. */
-  readonly record?: (message: WireMessage) => void;
-}
 
 /**
  * Runs one seeded schedule: a node gets, changes and loses pods while messages are lost, delayed, duplicated and overtaken, and
@@ -86,6 +61,8 @@ class Schedule {
   readonly #eviction: EvictionWatch;
   /** Undefined: no container gets anything for itself. */
   #exclusive: ExclusiveWatch | undefined;
+  /** Undefined: the node has no API server. */
+  readonly #cluster: ClusterPart | undefined;
   /** What schedules draw that depends on more than the order of events. */
   readonly #apart: Random;
   readonly #trace: string[] = [];
@@ -103,8 +80,16 @@ class Schedule {
     const isJournaled = options.journaled !== undefined;
     const drawn = isJournaled ? [] : drawPlacement(this.#apart);
     const things = isJournaled ? undefined : drawThings(this.#apart, options.exclusive);
-    const placement = options.placement ?? drawn;
+    const inCluster = !isJournaled && drawsCluster(this.#apart, options.cluster);
+    const placement = inCluster ? placedWith(options.placement ?? drawn, this.#apart) : (options.placement ?? drawn);
+    let api: SimulatedApi | undefined;
+    const makeApi = (scheduler: Scheduler) => {
+      const ended = () => this.#note('kill the API server');
+      api = new SimulatedApi({ scheduler, random: this.#apart.fork(), mutations: options.mutations ?? {}, ended });
+      return api;
+    };
     this.#node = new SimulatedNode({
+      ...(inCluster && { makeApi }),
       random: this.#random.fork(),
       logger: options.logger,
       behaviour: behaviourOf,
@@ -114,6 +99,7 @@ class Schedule {
       ...{ placement, things },
       observe: (transport, instance) => this.#delivery.wrap(transport, instance),
     });
+    this.#cluster = api && new ClusterPart(this.#node, api, this.#apart.fork());
     this.#eviction = new EvictionWatch(this.#node.memory, (text) => this.#note(text));
     this.#node.disk.observe((folder, uid, record) => {
       if (folder === 'sync-loop') this.#eviction.written(uid, record, this.#node.scheduler.now());
@@ -130,6 +116,7 @@ class Schedule {
     const { scheduler } = this.#node;
     this.#workers = this.#random.pick([1, 1, 2, 3]);
     for (const service of this.#random.shuffled(simulatedServices)) this.#startAll(service);
+    if (this.#cluster !== undefined) for (const service of clusterServices) this.#startAll(service);
     this.#node.share(this.#workerNames);
     await this.#trouble();
     this.#repair();
@@ -145,6 +132,7 @@ class Schedule {
       ...this.#delivery.violations,
       ...this.#eviction.violations,
       ...(this.#exclusive?.violations ?? []),
+      ...(this.#cluster?.violations(this.#bridgeKilled) ?? []),
       ...(this.#bridgeKilled ? [] : checkFinished(deeds, this.#node.finished)),
       ...this.#checkEnd(),
     ];
@@ -160,13 +148,16 @@ class Schedule {
   /** A period of faults. */
   async #trouble(): Promise<void> {
     const { scheduler, broker } = this.#node;
-    broker.weather = this.#storm();
+    broker.weather = drawStorm(this.#random.fork(), this.#options.rough === true);
     this.#node.runtime.trouble = { lostEvent: this.#random.pick([0, 0.2]), failedCreate: this.#random.pick([0, 0.1]) };
     this.#node.plugins.trouble = { failed: this.#random.pick([0, 0.1]) };
     this.#ambush();
+    this.#cluster?.begin();
     const actions = 4 + this.#random.below(8);
     for (let i = 0; i < actions; i++) {
       this.#act();
+      const ends = this.#cluster?.act();
+      if (ends !== undefined) this.#kill(ends);
       // Mostly within the few hundred milliseconds in which a pod starts or stops, sometimes much later.
       const pause = this.#random.chance(0.8) ? this.#random.between(0, 200) : this.#random.between(200, 15_000);
       await scheduler.run(() => false, pause);
@@ -225,32 +216,39 @@ class Schedule {
   #addPod(): void {
     const drawn = planPod(this.#pods++, this.#random);
     const plan = this.#exclusive === undefined ? drawn : withResources(drawn, this.#apart);
-    this.#write(plan);
+    this.#write(plan, true);
     const { inits, main, restartPolicy, volume } = plan;
     this.#note(`add ${plan.name} (${[...inits, main].join(' ')}, ${restartPolicy}${volume ? ', volume' : ''})`);
   }
 
   #removePod(plan: PodPlan): void {
     this.#wanted.delete(plan.name);
-    this.#node.manifests.delete(path(plan));
-    this.#node.touchFolder();
+    if (this.#cluster?.has(plan) === true) this.#cluster.remove(plan);
+    else this.#node.folder.files.delete(path(plan));
+    this.#node.folder.touch();
     this.#note(`remove ${plan.name}`);
   }
 
   /** Another UID under the same name, as when a static pod's manifest changes. */
   #changePod(): void {
     const plan = this.#random.pick([...this.#wanted.values()]);
+    // Another pod of an API has another name, or comes when the first one is gone.
+    if (this.#cluster?.has(plan) === true) {
+      this.#removePod(plan);
+      return;
+    }
     const number = this.#pods++;
     const changed = { ...plan, uid: `uid-${number}` };
-    this.#write(changed);
+    this.#write(changed, false);
     this.#note(`change ${plan.name}: ${plan.uid} becomes ${changed.uid}`);
   }
 
-  #write(plan: PodPlan): void {
+  #write(plan: PodPlan, isNew: boolean): void {
     this.#wanted.set(plan.name, plan);
     this.#all.set(plan.uid, plan);
-    this.#node.manifests.set(path(plan), manifestOf(plan));
-    this.#node.touchFolder();
+    if (isNew && this.#cluster?.add(plan) === true) return;
+    this.#node.folder.files.set(path(plan), manifestOf(plan));
+    this.#node.folder.touch();
   }
 
   get #workerNames(): string[] {
@@ -277,7 +275,7 @@ class Schedule {
     }
     this.#node.kill(instance);
     this.#note(`kill ${instance}`);
-    const service = simulatedServices.find((one) => instance.startsWith(one));
+    const service = [...simulatedServices, ...clusterServices].find((one) => instance.startsWith(one));
     this.#node.scheduler.after(this.#random.pick([1, 20, 300, 1_500]), () => {
       if (service !== undefined) this.#startAll(service);
     });
@@ -353,24 +351,10 @@ class Schedule {
     for (const name of this.#node.instances) this.#node.goOn(name);
     this.#endTooMany();
     for (const service of simulatedServices) this.#startAll(service);
+    if (this.#cluster !== undefined) for (const service of clusterServices) this.#startAll(service);
+    this.#cluster?.repair();
     this.#node.share(this.#workerNames);
     this.#note('everything works again');
-  }
-
-  #storm(): Weather {
-    const random = this.#random.fork();
-    const loss = random.pick([0, 0.02, 0.15]);
-    const doubled = random.pick([0, 0.05, 0.2]);
-    const slow = random.pick([1, 5, 50]);
-    const stragglers = this.#options.rough === true ? 0.3 : random.pick([0, 0.1]);
-    return {
-      message: () => {
-        if (random.chance(loss)) return [];
-        const first = random.chance(stragglers) ? random.between(0, 5_000) : random.between(0.2, slow);
-        return random.chance(doubled) ? [first, first + random.between(0, 3_000)] : [first];
-      },
-      fact: () => random.between(0.2, slow),
-    };
   }
 
   /** Checks that nothing is wrong any more; done only from time to time, because the check itself is expensive. */
@@ -386,7 +370,11 @@ class Schedule {
     const ended = { rejected: this.#admission.rejected, evicted: this.#eviction.evicted };
     const wanted = [...this.#wanted.values()];
     const running = wanted.filter(({ uid }) => !ended.rejected.has(uid) && !ended.evicted.has(uid));
-    return [...checkEnd(this.#node, wanted, ended), ...(this.#exclusive?.atRest(running) ?? [])];
+    return [
+      ...checkEnd(this.#node, wanted, ended),
+      ...(this.#exclusive?.atRest(running) ?? []),
+      ...(this.#cluster?.checkEnd(wanted, new Set([...ended.rejected, ...ended.evicted])) ?? []),
+    ];
   }
 
   #note(text: string): void {

@@ -2,8 +2,10 @@ import type { Bus } from '@kubus/bus';
 import {
   type AnyFact,
   CONFIG_SOURCE,
+  type ClusterNode,
   type Pod,
   allocateDevices,
+  clusterNode,
   configuredSources,
   cpuPool,
   desiredPods,
@@ -53,11 +55,16 @@ export function startAgent(options: {
   readonly logger: Logger;
   readonly guard: ProcessGuard;
   readonly memory: NodeMemory;
+  /** The Node object; undefined: the node is in no cluster. */
+  readonly node: ClusterNode | undefined;
   /** Something else gives containers CPUs, memory and devices for themselves. */
   readonly withThings: boolean;
 }): void {
-  const { bus, clock, logger, guard, memory, withThings } = options;
+  const { bus, clock, logger, guard, memory, node, withThings } = options;
   leaveOut(bus, withThings);
+  const nodes = bus.owner(clusterNode);
+  if (node !== undefined) nodes.put(node.name, node);
+  nodes.complete();
   const pods = new EvictablePods(bus);
   const eviction = new Eviction({
     ...{ bus, clock, logger, pods, maxPodGraceSeconds: 0, minContainerAgeMs: 0 },
@@ -91,7 +98,14 @@ function leaveOut(bus: Bus, withThings: boolean): void {
     deviceResource,
     nodeTopology,
   ];
-  const used: readonly AnyFact[] = [nodePressure, podWork, podWorker, runtimePod, ...(withThings ? ofThings : [])];
+  const used: readonly AnyFact[] = [
+    clusterNode,
+    nodePressure,
+    podWork,
+    podWorker,
+    runtimePod,
+    ...(withThings ? ofThings : []),
+  ];
   for (const fact of reads) if (!used.includes(fact)) bus.reader(fact);
   for (const fact of owns) if (!used.includes(fact)) bus.owner(fact).complete();
   if (!withThings) bus.serve(allocateDevices, () => Promise.resolve({ containers: {} }));

@@ -1,12 +1,11 @@
 import { Bus, type BusOptions, type Transport, followShares } from '@kubus/bus';
 import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
-import { ConfigSources, type FolderListing, configSourcesCore, takerOf } from '@kubus/config-sources';
 import { type ServiceName, runtimePod, serviceContracts, serviceShare, typeOf } from '@kubus/contracts';
 import { CriBridge } from '@kubus/cri-bridge';
 import { type CorePorts, JournalingInstance, runCore } from '@kubus/journal';
 import { ServiceShares } from '@kubus/launcher/service-shares';
 import { podWorkersCore } from '@kubus/pod-workers';
-import { type Logger, type Random, sleep } from '@kubus/ports';
+import type { Logger, Random } from '@kubus/ports';
 import type { ServiceContext } from '@kubus/service-kit';
 import { syncLoopCore } from '@kubus/sync-loop';
 import { Disk } from './disk.ts';
@@ -19,6 +18,9 @@ import { RuntimeModel } from './runtime-model.ts';
 import { type Behaviour, HANDLER } from './runtime-things.ts';
 import { Scheduler } from './scheduler.ts';
 import { startAgent } from './simulated-agent.ts';
+import type { SimulatedApi } from './simulated-api.ts';
+import { CLUSTER_NODE, startObjects, startSources, startStatuses } from './simulated-cluster.ts';
+import { SimulatedFolder } from './simulated-folder.ts';
 import { simulatedImages } from './simulated-images.ts';
 import { ALLOCATABLE, OWN_THINGS, type ThingsPolicy } from './simulated-machine.ts';
 import {
@@ -63,8 +65,7 @@ export class SimulatedNode {
   readonly runtime: RuntimeModel;
   readonly plugins: PluginModel;
   readonly memory = new NodeMemory(() => this.runtime);
-  /** Path to text: the content of the manifest folder. */
-  readonly manifests = new Map<string, string>();
+  readonly folder = new SimulatedFolder(this.scheduler);
   /** When the workers had finished a pod: its UID, and milliseconds since the start of the run. */
   readonly finished = new Map<string, number>();
   readonly mounts: MountTable = new Map();
@@ -78,11 +79,11 @@ export class SimulatedNode {
   readonly #placement: Placement;
   readonly #observe: (transport: Transport, instance: string) => Transport;
   readonly #things: ThingsPolicy | undefined;
+  readonly #api: SimulatedApi | undefined;
   /** Keyed by instance. */
   readonly #lives = new Map<string, Life>();
   readonly #shares: ServiceShares;
   readonly #epochs = new Map<SimulatedService, number>();
-  readonly #folderListeners = new Set<() => void>();
   readonly #pluginChildren = new Set<{ ended: boolean }>();
   #network: NetworkOnBus | undefined;
 
@@ -101,6 +102,8 @@ export class SimulatedNode {
     observe?: (transport: Transport, instance: string) => Transport;
     /** How containers get CPUs, memory and devices for themselves. Default: they get none. */
     things?: ThingsPolicy | undefined;
+    /** Makes the node's API server. Default: it has none. */
+    makeApi?: ((scheduler: Scheduler) => SimulatedApi) | undefined;
   }) {
     const { random, logger, behaviour } = options;
     this.#random = random;
@@ -111,6 +114,7 @@ export class SimulatedNode {
     this.#placement = options.placement ?? [];
     this.#observe = options.observe ?? ((transport) => transport);
     this.#things = options.things;
+    this.#api = options.makeApi?.(this.scheduler);
     const { scheduler } = this;
     this.broker = new MemoryBroker({ scheduler, node: NODE });
     this.#shares = this.#launcher();
@@ -154,7 +158,7 @@ export class SimulatedNode {
     const group = slot === 0 ? this.#placement.find((one) => one.includes(service)) : undefined;
     const services = group ?? [service];
     const [scheduler, logger, mutations] = [this.scheduler, this.#logger, this.#mutations];
-    const process = startProcess(services, { scheduler, logger, mutations });
+    const process = startProcess(services, { scheduler, logger, mutations, inCluster: this.#api !== undefined });
     for (const one of services) this.#startIn(process, one, slot);
   }
 
@@ -248,31 +252,21 @@ export class SimulatedNode {
     this.#lives.get(instance)?.process.guard.goOn(this.scheduler);
   }
 
-  /** A file in the manifest folder has changed. */
-  touchFolder(): void {
-    for (const listener of [...this.#folderListeners]) this.scheduler.after(1, listener);
-  }
-
   async #run(
     service: SimulatedService,
     { bus, clock, logger, guard, random, run }: SimulatedPorts,
   ): Promise<(() => Promise<void>) | undefined> {
     switch (service) {
       case 'config-sources': {
-        const folder = {
-          path: '/manifests',
-          read: () => guard.promise(this.#readFolder()),
-          onChange: (listener: () => void) => {
-            const guarded = guard.listener(listener);
-            this.#folderListeners.add(guarded);
-            return () => this.#folderListeners.delete(guarded);
-          },
-        };
         const records = this.disk.store('config-sources', guard);
-        const core = await run(configSourcesCore, { sources: ['file'] }, {});
-        await new ConfigSources({ taker: takerOf(core), node: NODE, clock, logger, records, file: { folder } }).start();
+        await startSources({ run, folder: this.folder, records, clock, logger, guard, random, api: this.#api });
         return undefined;
       }
+      case 'status-manager':
+        return this.#api && startStatuses(run, this.#api, guard);
+      case 'object-cache':
+        startObjects(bus);
+        return undefined;
       case 'sync-loop':
         await run(
           syncLoopCore,
@@ -283,7 +277,7 @@ export class SimulatedNode {
               allocatable: { pods: String(this.#maxPods), ...(this.#things && ALLOCATABLE) },
               ...(this.#things && { exclusive: OWN_THINGS }),
             },
-            inCluster: false,
+            inCluster: this.#api !== undefined,
             workers: ALONE,
           },
           { records: this.disk.store('sync-loop', guard) },
@@ -345,7 +339,8 @@ export class SimulatedNode {
         const [policy, mutations] = [this.#things, this.#mutations];
         // Without it the agent starts at once.
         if (policy !== undefined) await startThings({ bus, clock, logger, guard, disk: this.disk, policy, mutations });
-        startAgent({ bus, clock, logger, guard, memory: this.memory, withThings: policy !== undefined });
+        const node = this.#api && CLUSTER_NODE;
+        startAgent({ bus, clock, logger, guard, memory: this.memory, node, withThings: policy !== undefined });
         return undefined;
       }
       case 'cni-bridge': {
@@ -383,12 +378,6 @@ export class SimulatedNode {
     const epoch = (this.#epochs.get(service) ?? 0) + 1;
     this.#epochs.set(service, epoch);
     return epoch;
-  }
-
-  async #readFolder(): Promise<FolderListing> {
-    await sleep(this.scheduler, 1);
-    const files = [...this.manifests].map(([path, text]) => ({ path, text }));
-    return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), errors: [], missing: false, returned: new Set() };
   }
 }
 

@@ -15,7 +15,9 @@ export const simulatedServices = [
   'volume-manager',
   'node-agent',
 ] as const;
-export type SimulatedService = (typeof simulatedServices)[number];
+/** Those that only a node with an API server has. */
+export const clusterServices = ['status-manager', 'object-cache'] as const;
+export type SimulatedService = (typeof simulatedServices)[number] | (typeof clusterServices)[number];
 
 /** The name of the simulated node. */
 export const NODE = 'node0';
@@ -28,6 +30,8 @@ export interface Mutations {
   readonly makeLedger?: (files: LedgerFiles) => LedgerFiles;
   /** Which pods need none of it any more. */
   readonly makeEnded?: (bus: Bus) => EndedPods;
+  /** Writes of the API server to its file. */
+  readonly makeApiFile?: (scheduler: Scheduler) => (write: () => void) => void;
 }
 
 /** The services whose first instances share a process, for each such process. */
@@ -44,17 +48,19 @@ export interface SimulatedProcess {
 /** A process for one service, or with its services. */
 export function startProcess(
   group: readonly SimulatedService[],
-  { scheduler, logger, mutations }: { scheduler: Scheduler; logger: Logger; mutations: Mutations },
+  options: { scheduler: Scheduler; logger: Logger; mutations: Mutations; inCluster: boolean },
 ): SimulatedProcess {
+  const { scheduler, logger, mutations, inCluster } = options;
   const guard = new ProcessGuard();
   if (group.length === 1) return { guard, direct: undefined, instances: [] };
-  const options: DirectDeliveryOptions = {
+  const all: readonly SimulatedService[] = inCluster ? [...simulatedServices, ...clusterServices] : simulatedServices;
+  const delivery: DirectDeliveryOptions = {
     ...{ node: NODE, services: group, slot: 0, contracts: serviceContracts, logger },
-    others: simulatedServices.filter((one) => !group.includes(one)),
+    others: all.filter((one) => !group.includes(one)),
     clock: guard.clock(scheduler),
     soon: (step) => void scheduler.after(0, () => guard.run(step)),
   };
-  const direct = mutations.makeDirect?.(options) ?? new DirectDelivery(options);
+  const direct = mutations.makeDirect?.(delivery) ?? new DirectDelivery(delivery);
   // The launcher of the simulation publishes nothing about the prober, which always has one instance.
   direct.shared('prober', ['prober-0']);
   return { guard, direct, instances: [] };

@@ -121,14 +121,14 @@ describe('the messages of a node', () => {
     const said: WireMessage[] = [];
     node.broker.observe((message) => said.push(message));
     for (const service of simulatedServices) node.start(service);
-    node.manifests.set('/manifests/a.yaml', manifest('a', 'Always'));
-    node.manifests.set('/manifests/broken.yaml', 'apiVersion: v1\nkind: Pod\nspec: 7\n');
+    node.folder.files.set('/manifests/a.yaml', manifest('a', 'Always'));
+    node.folder.files.set('/manifests/broken.yaml', 'apiVersion: v1\nkind: Pod\nspec: 7\n');
     await node.scheduler.run(() => false, 60_000);
     // The next worker fences the pod that it takes over; a new pod is fenced by its first command.
     node.kill('pod-workers-0');
     node.start('pod-workers');
-    node.manifests.delete('/manifests/a.yaml');
-    node.touchFolder();
+    node.folder.files.delete('/manifests/a.yaml');
+    node.folder.touch();
     await node.scheduler.run(() => false, 60_000);
 
     const types = new Set(said.map(({ headers }) => headers['Kubus-Type']));
