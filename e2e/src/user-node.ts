@@ -29,19 +29,23 @@ import { callCriOnce } from '@kubus/node-images';
 export class UserNode {
   readonly dir: NodeDir;
   readonly #folder: string;
+  /** What its commands begin with. */
+  readonly #inside: readonly string[];
   /** Every container and sandbox that was ever listed. */
   readonly #seen = new Set<string>();
 
-  static async prepare(): Promise<UserNode> {
+  /** @param network file that the network namespace is mounted on which stands for the machine's; default: it is the machine's */
+  static async prepare(network?: string): Promise<UserNode> {
     await sweepTestFolders();
-    const node = new UserNode(await makeTestFolder());
+    const node = new UserNode(await makeTestFolder(), network);
     // The first command in a fresh checkout prepares it, which adds lines to its output.
     await node.kubus('down');
     return node;
   }
 
-  private constructor(folder: string) {
+  private constructor(folder: string, network: string | undefined) {
     this.#folder = folder;
+    this.#inside = network === undefined ? [] : ['nsenter', `--net=${network}`, '--'];
     this.dir = testNode(folder);
   }
 
@@ -56,7 +60,8 @@ export class UserNode {
 
   /** As {@link kubus}, for a command that keeps running. */
   start(...args: string[]): RunningCommand {
-    return startCommand(join(checkout, 'kubus'), args, nodeEnvironment(this.#folder));
+    const [program = '', ...rest] = [...this.#inside, join(checkout, 'kubus'), ...args];
+    return startCommand(program, rest, nodeEnvironment(this.#folder));
   }
 
   /** `./kubus up`, on the containerd that the tests run on. */

@@ -25,8 +25,17 @@ export {
   type RuntimeCall,
   versionAnswer,
 } from './invocation.ts';
+export { freeSubnet, gatewayOf } from './free-subnet.ts';
 export { hasHostPorts, hostPortInterfaces } from './host-ports.ts';
 export { jsonObjectSchema } from './json.ts';
+export {
+  forwardingRules,
+  hasSharedChains,
+  type MachineNetwork,
+  markedBridges,
+  rulesToAdd,
+  rulesToRemove,
+} from './machine-rules.ts';
 export {
   chooseConfig,
   type ChosenConfig,

@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander';
 import { readFileSync } from 'node:fs';
 import { instancePattern } from '../src/node/scale-option.ts';
 import { nodeNamePattern, nodeNameRule } from '@kubus/launcher/node-dir';
-import { existingPath, networkKind, networkNote } from '../src/commands/up-options.ts';
+import { existingPath } from '../src/commands/up-options.ts';
 import { createProgram } from '../src/program.ts';
 
 const path = new URL('../arguments.tsv', import.meta.url);
@@ -38,9 +38,8 @@ function line(command: Command, option: Option): string {
   return [...columns.slice(0, 3), columns[3] || '-', note].join('\t');
 }
 
-function noteOf({ long, parseArg }: Option): string | undefined {
-  if (long === '--node') return `${nodeNameRule}.`;
-  return parseArg === networkKind ? networkNote : undefined;
+function noteOf({ long }: Option): string | undefined {
+  return long === '--node' ? `${nodeNameRule}.` : undefined;
 }
 
 /** Commander keeps them under this name for itself. */

@@ -14,10 +14,12 @@ export { containerServices } from './containers/container-services.ts';
 export { checkKubeconfig } from './network/api-relay.ts';
 export {
   createNetworkNamespace,
+  deleteNetworkNamespace,
   inNetworkNamespace,
   isNetworkNamespace,
   keepNetworkNamespace,
 } from './network/network-namespace.ts';
+export { bridgeOf, bridgesOfNodes, checkMachineNetwork, joinMachineNetwork } from './network/machine-network.ts';
 export { kernelDefaults } from './kubelet/kernel-defaults.ts';
 export { kubeletDir } from './kubelet/kubelet-dir.ts';
 export {
@@ -28,7 +30,7 @@ export {
   nodeDir,
   observatorySocket,
 } from './node/node-dir.ts';
-export { API_PORT, nodeKubeconfig } from './network/api-relay.ts';
+export { nodeKubeconfig } from './network/api-relay.ts';
 export {
   type ProcessRecord,
   endProcesses,

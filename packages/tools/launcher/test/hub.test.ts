@@ -303,8 +303,7 @@ describe('TLS', () => {
 
   /** As through the relay of a private node: the hub is reached under another address than its name. */
   function relayed(leaf: number, host: string, ca?: string) {
-    const link = relayedHubLink(NODE, hubAt(leaf, { host, tls: true, ca }));
-    return { ...link, urls: link.urls.map((url) => url.replace(/@127\.0\.0\.1:\d+/, `@127.0.0.1:${leaf}`)) };
+    return relayedHubLink(leaf, NODE, hubAt(leaf, { host, tls: true, ca }));
   }
 
   test('the hub is verified by its name', async () => {

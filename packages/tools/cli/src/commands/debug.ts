@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { runInsteadOf, instanceOf, forwardSignals, slotOf } from '../node/run-instead.ts';
 import { checkout } from '../nats-option.ts';
+import { isInside } from '../node/enter-namespace.ts';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { programInNode } from '../node/program-in-node.ts';
 import { requireRoot } from '../node/require-root.ts';
@@ -43,7 +44,8 @@ async function debug(node: string, instance: string, { port, inspectBrk }: Debug
   const dir = nodeDir(node);
   if (!existsSync(dir.networkNamespace))
     throw new UserError(`node ${node} is not running: start it with ${upCommand(node)}`);
-  const relay = await inspectorRelay(dir, port);
+  // On the machine's network the service listens there itself.
+  const relay = isInside(dir.networkNamespace) ? undefined : await inspectorRelay(dir, port);
   try {
     const flags = ['--port', String(port), ...(inspectBrk === true ? ['--inspect-brk'] : [])];
     const [program, ...args] = programInNode(dir, ['debug-inside', instance, ...flags]);
@@ -52,7 +54,7 @@ async function debug(node: string, instance: string, { port, inspectBrk }: Debug
     const [code] = (await once(inside, 'exit')) as [number | null];
     process.exitCode = code ?? 1;
   } finally {
-    relay.kill();
+    relay?.kill();
   }
 }
 

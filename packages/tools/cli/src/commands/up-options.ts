@@ -87,10 +87,9 @@ export function upOptions(): Option[] {
     ).argParser(existingPath),
     new Option(
       '--network <kind>',
-      'nat: pods and pulls reach what the machine reaches; none: only this node; default: nat if pasta is installed',
+      'nat: pods and pulls reach what the machine reaches; none: only this node; host: as nat, in the machine’s own network, to which the node adds a bridge, firewall rules, forwarding and free ports until "down"; default: nat if pasta is installed',
     )
       .choices(nodeNetworks)
-      .argParser(networkKind)
       .env('KUBUS_NETWORK'),
     listOption(
       '--publish <port...>',
@@ -136,17 +135,6 @@ export function upOptions(): Option[] {
     ]),
     new Option('--verbose', 'also print what the build, package managers and the launcher print'),
   ];
-}
-
-/** What is said to another value of `--network`, above all to `host`. */
-export const networkNote =
-  'Allowed choices are nat, none. A node on the machine’s own network is "kubus kubelet": a private node there would leave its bridge, forwarding and the port of NATS to the whole machine.';
-
-/** Parses `--network`. Throws commander's InvalidArgumentError. */
-export function networkKind(text: string): NodeSettings['network'] {
-  const kind = nodeNetworks.find((one) => one === text);
-  if (kind === undefined) throw new InvalidArgumentError(networkNote);
-  return kind;
 }
 
 /** What `read` returns; its error is one of the argument. */

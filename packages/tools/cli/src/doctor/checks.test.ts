@@ -14,7 +14,7 @@ const good: MachineFacts = {
   programs: [{ name: 'runc', package: 'runc', isFound: true }],
   ...{ containerd: '2.1.0', cniPlugins: '/usr/lib/cni', inotifyInstances: 1024, ports: [22] },
   clock: { now: NOW, built: NOW - 1000, isSynchronised: true },
-  ...{ nodes: [{ name: 'node0', state: 'Running' }], emptyCgroups: [] },
+  ...{ nodes: [{ name: 'node0', state: 'Running' }], emptyCgroups: [], leftBridges: [] },
 };
 
 test('a machine that is as it should be has no finding to fix', () => {
@@ -85,6 +85,13 @@ describe('what is wrong is named with how to fix it', () => {
       'warning',
       /left: kubus-a, kubus-b/,
       /-regex '\.\*\/\\\(kubus-a\\\|kubus-b\\\)/,
+    ],
+    [
+      'a left bridge',
+      { leftBridges: ['kubus-a'] },
+      'warning',
+      /bridge kubus-a .*are left/,
+      /^ip link delete kubus-a; iptables-save \| grep -v 'kubus-a\[ \\\\\]' \| iptables-restore$/,
     ],
   ])('%s', (_, change, verdict, message, fix) => {
     const wrong = checkMachine({ ...good, ...change }).filter((one) => one.verdict !== 'ok');

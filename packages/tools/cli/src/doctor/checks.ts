@@ -38,6 +38,8 @@ export interface MachineFacts {
   readonly nodes: readonly { readonly name: string; readonly state: string }[];
   /** Names of cgroups of nodes, such as `kubus-node0`, in which no process runs and of which no node is known. */
   readonly emptyCgroups: readonly string[];
+  /** Bridges of nodes with `--network host`, such as `kubus-node0`, that are here, or whose firewall rules are, and of which no node is known. */
+  readonly leftBridges: readonly string[];
 }
 
 /** `warning`: a node works, but not all of it. `problem`: a node cannot be started, or something is left of one. */
@@ -80,6 +82,7 @@ export function checkMachine(facts: MachineFacts): Finding[] {
     checkClock(facts),
     ...checkNodes(facts),
     ...checkLeft(facts),
+    ...checkLeftNetworks(facts),
   ];
 }
 
@@ -223,4 +226,13 @@ function checkLeft({ emptyCgroups }: MachineFacts): Finding[] {
   return [
     finding('leftovers', 'warning', message, `find /sys/fs/cgroup -depth -type d -regex '${pattern}' -exec rmdir {} +`),
   ];
+}
+
+function checkLeftNetworks({ leftBridges }: MachineFacts): Finding[] {
+  return leftBridges.map((name) => {
+    const message = `of a node that is not here any more the bridge ${name} or its firewall rules are left`;
+    // The name ends with a space, or with a quotation mark that iptables-save escapes.
+    const rules = `iptables-save | grep -v '${name}[ \\]' | iptables-restore`;
+    return finding('leftovers', 'warning', message, `ip link delete ${name}; ${rules}`);
+  });
 }

@@ -1,5 +1,5 @@
 import { cgroupHierarchies, cgroupMounts } from '@kubus/cgroup';
-import { findCniPlugins, findContainerd, listNodes, nodeDir } from '@kubus/launcher';
+import { bridgesOfNodes, bridgeOf, findCniPlugins, findContainerd, listNodes, nodeDir } from '@kubus/launcher';
 import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { readFile, readdir, statfs } from 'node:fs/promises';
@@ -42,6 +42,7 @@ export async function readFacts(): Promise<MachineFacts> {
     readSynchronised(),
   ]);
   const names = new Set(nodes.map(({ dir }) => dir.cgroupRoot));
+  const bridges = new Set(nodes.map(({ dir }) => bridgeOf(dir.node)));
   return {
     isRoot: process.getuid?.() === 0,
     platform: platform(),
@@ -58,6 +59,7 @@ export async function readFacts(): Promise<MachineFacts> {
     clock: { now: Date.now(), built: statSync(process.argv[1] ?? checkout).mtimeMs, isSynchronised },
     nodes: nodes.map(({ dir, state }) => ({ name: dir.node, state })),
     emptyCgroups: await emptyCgroups(names),
+    leftBridges: (await bridgesOfNodes()).filter((name) => !bridges.has(name)),
   };
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** What connects a node with the machine's network. */
 export interface Connections {
   readonly network: NodeSettings['network'];
-  /** IP versions in which other networks are reached: `IPv4`, `IPv6`. */
+  /** IP versions in which pods and pulls reach other networks: `IPv4`, `IPv6`. */
   readonly wayOut: readonly string[];
   /** Why nothing is reached. */
   readonly problem?: string;
@@ -12,6 +12,8 @@ export interface Connections {
   readonly published: readonly string[];
   /** Registries on the machine's loopback. */
   readonly registries: readonly string[];
+  /** What the node has on the machine's network. */
+  readonly machine?: { readonly bridge: string; readonly subnet: string };
 }
 
 /** An interface with the IP version of each of its addresses, as Node.js lists them. */
@@ -20,23 +22,36 @@ type Interfaces = Readonly<Record<string, readonly { family: string; address: st
 /** @param interfaces those of the node's network namespace */
 export function connectionsOf(
   dir: Pick<NodeDir, 'logs'>,
-  settings: Pick<NodeSettings, 'network' | 'publish' | 'registries'>,
+  settings: Pick<NodeSettings, 'network' | 'publish' | 'registries' | 'bridge' | 'subnet'>,
   interfaces: Interfaces,
 ): Connections {
   const { network, publish: published, registries } = settings;
   if (network === 'none') return { network, wayOut: [], published, registries };
-  const routed = (interfaces[wayOut] ?? []).filter(({ address }) => !address.startsWith('fe80:'));
-  const families = [...new Set(routed.map(({ family }) => family))].sort();
+  if (network === 'host') {
+    const { bridge, subnet } = settings;
+    const others = Object.entries(interfaces).filter(([name]) => name !== 'lo' && name !== bridge);
+    const wayOut = familiesOf(others.flatMap(([, addresses = []]) => addresses));
+    return { network, wayOut, published, registries, machine: { bridge, subnet } };
+  }
+  const families = familiesOf(interfaces[wayOut] ?? []);
   const problem = `it does not work: see ${join(dir.logs, `${wayOut}.log`)}`;
   return { network, wayOut: families, published, registries, ...(families.length === 0 && { problem }) };
 }
 
+function familiesOf(addresses: readonly { family: string; address: string }[]): string[] {
+  const routed = addresses.filter(({ address }) => !address.startsWith('fe80:'));
+  return [...new Set(routed.map(({ family }) => family))].sort();
+}
+
 /** The lines of `kubus status`. */
-export function connectionLines({ network, wayOut, problem, published, registries }: Connections): string[] {
+export function connectionLines(connections: Connections): string[] {
+  const { network, wayOut, problem, published, registries, machine } = connections;
   const reaches =
     network === 'none'
       ? 'only this node is reached; "kubus up --restart --network nat" changes that'
-      : (problem ?? `over the machine's connections, ${wayOut.join(' and ')}`);
+      : machine !== undefined
+        ? `the node is on the machine's network, its pods are behind the bridge ${machine.bridge} in ${machine.subnet}`
+        : (problem ?? `over the machine's connections, ${wayOut.join(' and ')}`);
   const ports = published.map((text) => {
     const { address, port, nodePort } = parsePublishedPort(text);
     return `${address.includes(':') ? `[${address}]` : address}:${port} is port ${nodePort} of the node`;

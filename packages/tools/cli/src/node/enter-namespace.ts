@@ -50,7 +50,8 @@ function namespaceOf(node: string): string | undefined {
   }
 }
 
-function isInside(namespace: string): boolean {
+/** Whether this process is in the network namespace that is mounted there. */
+export function isInside(namespace: string): boolean {
   return readlinkSync('/proc/self/ns/net') === `net:[${statSync(namespace).ino}]`;
 }
 

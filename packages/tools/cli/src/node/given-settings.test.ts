@@ -41,6 +41,7 @@ test.each<[string, Partial<UpOptions>, string[]]>([
     { network: 'nat', publish: ['8080:80'], registry: [] },
     ['--network is none', '--publish is none'],
   ],
+  ['the machine’s network', { network: 'host' }, ['--network is none, fixed']],
   ['a configuration', { config: { file: '/c.yaml', patches: [] } }, ['--config is none']],
   ['what the node has no longer', { observatory: false }, []],
   ['several', { logLevel: 'debug', placement: 'hosted' }, ['--log-level is info', '--placement is separate']],

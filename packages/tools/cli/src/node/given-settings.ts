@@ -4,7 +4,7 @@ import type { UpOptions } from '../commands/up-options.ts';
 
 /** The settings of a node that have options of `up`. */
 export type GivenSettings = Partial<
-  Omit<NodeSettings, 'apiPort' | 'page' | 'contract' | 'programs' | 'images' | 'cache'>
+  Omit<NodeSettings, 'apiPort' | 'bridge' | 'subnet' | 'ports' | 'page' | 'contract' | 'programs' | 'images' | 'cache'>
 >;
 
 type Setting = GivenSettings[keyof GivenSettings];
@@ -71,7 +71,9 @@ export function changesOf(kept: NodeSettings, given: GivenSettings): SettingChan
     const now = merged(kept, given)[key];
     if (!(key in given) || (shown(kept[key]) === shown(now) && isSameConfig(kept[key], now))) return [];
     const long = flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    return [{ flag: `--${long}`, has: shown(kept[key]), needsNewNode }];
+    // Its containers are in the network namespace in which they were started.
+    const leaves = key === 'network' && [kept.network, now].includes('host');
+    return [{ flag: `--${long}`, has: shown(kept[key]), needsNewNode: needsNewNode || leaves }];
   });
 }
 

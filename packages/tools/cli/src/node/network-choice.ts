@@ -1,4 +1,4 @@
-import { type NodeSettings, checkWayOut, parsePublishedPort } from '@kubus/launcher';
+import { type NodeDir, type NodeSettings, checkMachineNetwork, checkWayOut, parsePublishedPort } from '@kubus/launcher';
 import { toError } from '@kubus/ports';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -11,10 +11,15 @@ import type { Progress } from './start-steps.ts';
  * @throws UserError when the machine cannot have what was asked for.
  */
 export async function chooseNetwork(
+  dir: NodeDir,
   asked: NodeSettings['network'] | undefined,
   progress: Progress,
 ): Promise<NodeSettings['network']> {
   if (asked === 'none') return asked;
+  if (asked === 'host') {
+    await checkMachineNetwork(dir);
+    return asked;
+  }
   try {
     await checkWayOut();
   } catch (error) {
@@ -31,7 +36,16 @@ export async function chooseNetwork(
  *
  * @param open those that the node has open already
  */
-export async function checkPublished(wanted: readonly string[], open: readonly string[]): Promise<void> {
+export async function checkPublished(
+  network: NodeSettings['network'],
+  wanted: readonly string[],
+  open: readonly string[],
+): Promise<void> {
+  if (network === 'host' && wanted.length > 0) {
+    throw new UserError(
+      '--publish is for a node with a network of its own: with --network host, hostPort of a pod is a port of the machine',
+    );
+  }
   const ports = wanted.map(parsePublishedPort);
   const taken = ports.find(({ port }, index) => ports.findIndex((other) => other.port === port) !== index);
   if (taken !== undefined) throw new UserError(`--publish: port ${taken.port} is given twice`);

@@ -15,11 +15,13 @@ import {
   findContainerd,
   findProcesses,
   freePort,
+  freePorts,
   hostProcess,
   identitiesOf,
   inNetworkNamespace,
   inTransientScope,
   isLoopback,
+  joinMachineNetwork,
   keepHub,
   keepNatsCa,
   keepNetworkNamespace,
@@ -65,8 +67,8 @@ export async function startNode(dir: NodeDir, options: UpOptions, start: Start):
   if (kubeconfig !== undefined) await checkKubeconfig(kubeconfig);
   await findContainerd(options.containerd);
   await findCniPlugins();
-  const network = await chooseNetwork(options.network, start.progress);
-  await checkPublished(options.publish, []);
+  const network = await chooseNetwork(dir, options.network, start.progress);
+  await checkPublished(network, options.publish, []);
   if (nats !== undefined) await useNats(dir, nats, options, start.progress);
   await useGivenHub(dir, options);
   await launch(dir, { ...settingsOf(options), network }, start);
@@ -83,8 +85,8 @@ export async function restartNode(
 ): Promise<void> {
   checkScale(options);
   const settings = merged(kept, given);
-  if (given.network !== undefined) await chooseNetwork(given.network, start.progress);
-  if (given.publish !== undefined) await checkPublished(given.publish, kept.publish);
+  if (given.network !== undefined) await chooseNetwork(dir, given.network, start.progress);
+  if (given.publish !== undefined) await checkPublished(settings.network, given.publish, kept.publish);
   if (settings.faults && settings.nats !== undefined) {
     throw new UserError('--faults cannot be used on a node with an external NATS server');
   }
@@ -112,12 +114,13 @@ async function launch(
   });
   signal.throwIfAborted();
   await createNodeDir(dir);
-  await createNetworkNamespace(dir.networkNamespace);
+  const apiPort = given.api === true ? (given.apiPort ?? (await freePort())) : undefined;
+  const place = given.network === 'host' ? await placeOnMachine(dir, apiPort) : await placeOfItsOwn(dir);
   // For the processes that connect both networks.
   await keepNetworkNamespace(dir.machineNamespace);
-  const apiPort = given.api === true ? (given.apiPort ?? (await freePort())) : undefined;
   const settings = nodeSettingsSchema.parse({
     ...given,
+    ...place,
     apiPort,
     page: observatoryPage,
     contract: publishedContract,
@@ -135,7 +138,7 @@ async function launch(
   signal.throwIfAborted();
   if (apiPort !== undefined) {
     await takeKeptApi(dir);
-    await writeApiCredentials(dir, apiPort);
+    await writeApiCredentials(dir, apiPort, settings.ports.api);
   }
   await writeSettings(dir, settings);
   const log = join(dir.logs, 'launcher.log');
@@ -157,6 +160,21 @@ async function launch(
     log,
   });
   await showSteps(progress, { log, from, exited: launcher.exited }, signal);
+}
+
+/** What the node has in its network. */
+type Place = Partial<Pick<NodeSettings, 'bridge' | 'subnet' | 'ports'>>;
+
+async function placeOfItsOwn(dir: NodeDir): Promise<Place> {
+  await createNetworkNamespace(dir.networkNamespace);
+  return {};
+}
+
+/** The ports are free ones, since others listen on the machine, too. */
+async function placeOnMachine(dir: NodeDir, apiPort: number | undefined): Promise<Place> {
+  const network = await joinMachineNetwork(dir);
+  const [nats = 0, hub = 0, kubelet = 0, api = 0] = await freePorts(4);
+  return { ...network, ports: { nats, hub, kubelet, api: apiPort ?? api } };
 }
 
 /** Prepares the node for an external NATS server; throws before anything is started when the server cannot be used. */

@@ -28,7 +28,8 @@ export const documents = {
       services: 'instance, state (Ready, NotReady, Down), version, pid, latencyMs, pods, problems, stuck',
       runtime: 'the condition of the container runtime',
       network: 'the condition of the pod network',
-      connections: 'with the machine: network (nat, none), wayOut (IP versions), problem, published, registries',
+      connections:
+        'with the machine: network (nat, none, host), wayOut (IP versions), problem, published, registries, and for host machine: bridge, subnet',
       manifests: 'count, faulty, and faults: path and message',
     },
   },

@@ -17,7 +17,7 @@ const text = z.preprocess((value) => (value === '' ? undefined : value), z.strin
 const schema = z.object({
   KUBUS_NODE: text.transform((name) => name ?? 'node0'),
   KUBUS_FOLDER: text,
-  KUBUS_NATS_URL: text.transform((url) => url ?? ownNatsUrl),
+  KUBUS_NATS_URL: text.transform((url) => url ?? ownNatsUrl()),
   KUBUS_NODE_IP: text
     .transform((list) => list?.split(',') ?? [])
     .pipe(

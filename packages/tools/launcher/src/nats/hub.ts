@@ -138,9 +138,9 @@ export function hubLink(
  * The same for a server that reaches the hub through the relay. The second URL is not reachable: it is there because nats-server takes
  * the name for TLS verification from its list of URLs.
  */
-export function relayedHubLink(...[node, hub, contracts]: Parameters<typeof hubLink>): HubLink {
+export function relayedHubLink(port: number, ...[node, hub, contracts]: Parameters<typeof hubLink>): HubLink {
   const link = hubLink(node, hub, contracts);
-  const relay = hubUrl({ ...hub.server, host: '127.0.0.1', port: HUB_PORT }, hub.user, hub.password);
+  const relay = hubUrl({ ...hub.server, host: '127.0.0.1', port }, hub.user, hub.password);
   return { ...link, urls: hub.server.tls ? [relay, ...link.urls] : [relay] };
 }
 
@@ -163,6 +163,11 @@ function hubUrl({ host, port, tls }: TlsServer, user: string, password: string):
 }
 
 /** Starts the relay that lets the node's NATS server reach the hub. */
-export function startHubRelay(dir: NodeDir, program: string, server: ServerAddress): Promise<StartedProcess> {
-  return startRelay({ dir, what: hubRelay, program, listen: String(HUB_PORT), server });
+export function startHubRelay(
+  dir: NodeDir,
+  program: string,
+  port: number,
+  server: ServerAddress,
+): Promise<StartedProcess> {
+  return startRelay({ dir, what: hubRelay, program, listen: String(port), server });
 }

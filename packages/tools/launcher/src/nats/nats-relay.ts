@@ -37,13 +37,14 @@ export interface NatsAccess {
 /** The access to the node's NATS server. An external one is reached through the relay; TLS verifies the server's own name. */
 export function natsAccess(
   dir: Pick<NodeDir, 'config'>,
-  settings: Pick<NodeSettings, 'nats' | 'natsCa'> | undefined,
+  settings: Pick<NodeSettings, 'nats' | 'natsCa' | 'ports'> | undefined,
 ): NatsAccess {
-  if (settings?.nats === undefined) return { url: ownNatsUrl };
+  const url = ownNatsUrl(settings?.ports.nats);
+  if (settings?.nats === undefined) return { url };
   const server = parseNatsUrl(settings.nats);
-  if (!server.tls) return { url: ownNatsUrl };
+  if (!server.tls) return { url };
   return {
-    url: ownNatsUrl.replace('nats:', 'tls:'),
+    url: url.replace('nats:', 'tls:'),
     tls: { serverName: server.host, ca: natsCaOf(dir, settings) },
   };
 }
@@ -64,7 +65,12 @@ function caFile(dir: Pick<NodeDir, 'config'>): string {
   return join(dir.config, 'nats-ca.pem');
 }
 
-/** Starts the relay through which the node's services reach an external NATS server, on the address of the node's own server. */
-export function startNatsRelay(dir: NodeDir, program: string, server: ServerAddress): Promise<StartedProcess> {
-  return startRelay({ dir, what: natsRelay, program, listen: String(NATS_PORT), server });
+/** Starts the relay through which the node's services reach an external NATS server, on the port of the node's own server. */
+export function startNatsRelay(
+  dir: NodeDir,
+  program: string,
+  port: number,
+  server: ServerAddress,
+): Promise<StartedProcess> {
+  return startRelay({ dir, what: natsRelay, program, listen: String(port), server });
 }

@@ -9,8 +9,10 @@ import { type StartedProcess, startProcess } from '../processes/start-process.ts
 /** TCP port of the NATS server; in the node's own network namespace it conflicts with nothing. */
 export const NATS_PORT = 4222;
 
-/** Where the services of a node reach NATS: its own server, or the relay to an external one. */
-export const ownNatsUrl = `nats://127.0.0.1:${NATS_PORT}`;
+/** Where the services of a node reach NATS on its own loopback: its own server, or the relay to an external one. */
+export function ownNatsUrl(port = NATS_PORT): string {
+  return `nats://127.0.0.1:${port}`;
+}
 
 type Contracts = Readonly<Record<ServiceName, ServiceContract>>;
 

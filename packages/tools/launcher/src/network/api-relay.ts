@@ -14,7 +14,7 @@ export const apiRelay = 'api-relay';
 /** The name of the other relay: from the machine to the node's own API. */
 export const apiPublisher = 'api-publisher';
 
-/** TCP port on the loopback of the node's network namespace on which its services reach the API server. */
+/** TCP port on the loopback of a network namespace of the node's own on which its services reach the API server. */
 export const API_PORT = 6443;
 
 /** Fields of a kubeconfig that name files, relative to its own folder. */
@@ -57,10 +57,11 @@ export async function checkKubeconfig(path: string): Promise<void> {
  * Writes the node's kubeconfig: the current context of the given one, with the relay instead of the server. Files that it names stay where
  * they are.
  *
+ * @param port that of the relay on the loopback
  * @returns the address of the server.
  * @throws LauncherError `BadKubeconfig` with file and field.
  */
-export async function writeRelayedKubeconfig(dir: NodeDir, path: string): Promise<ServerAddress> {
+export async function writeRelayedKubeconfig(dir: NodeDir, path: string, port: number): Promise<ServerAddress> {
   const { context, cluster, user, rest } = await readContext(path);
   const folder = dirname(path);
   const url = new URL(cluster.cluster.server);
@@ -68,7 +69,7 @@ export async function writeRelayedKubeconfig(dir: NodeDir, path: string): Promis
     // The name in the server's certificate.
     'tls-server-name': url.hostname,
     ...withAbsolute(cluster.cluster, clusterFiles, folder),
-    server: Object.assign(new URL(url), { host: `127.0.0.1:${API_PORT}` }).href,
+    server: Object.assign(new URL(url), { host: `127.0.0.1:${port}` }).href,
   };
   const own = {
     ...rest,
@@ -81,8 +82,13 @@ export async function writeRelayedKubeconfig(dir: NodeDir, path: string): Promis
 }
 
 /** Starts the relay through which the node's services reach an API server in the machine's network. */
-export function startApiRelay(dir: NodeDir, program: string, server: ServerAddress): Promise<StartedProcess> {
-  return startRelay({ dir, what: apiRelay, program, listen: String(API_PORT), server });
+export function startApiRelay(
+  dir: NodeDir,
+  program: string,
+  port: number,
+  server: ServerAddress,
+): Promise<StartedProcess> {
+  return startRelay({ dir, what: apiRelay, program, listen: String(port), server });
 }
 
 /** Starts the relay through which users of the machine reach the node's own API, on a port of the machine's loopback. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NodeDir } from '../node/node-dir.ts';
@@ -13,6 +14,9 @@ import { prepareWayOut, startWayOut, wayOut } from './way-out.ts';
 
 /** The machine's resolv.conf(5). */
 const RESOLV_CONF = '/etc/resolv.conf';
+
+/** What systemd-resolved asks itself, for those that do not reach its address of the loopback. */
+const UPSTREAM_RESOLV_CONF = '/run/systemd/resolve/resolv.conf';
 
 /** What connects a node with the machine's network. */
 export interface ConnectionOptions {
@@ -33,6 +37,9 @@ export interface ConnectionOptions {
 export async function startConnections(options: ConnectionOptions): Promise<string> {
   const { dir, settings, keep } = options;
   const natives = () => compileNatives(settings.cache);
+  const { resolvConf = RESOLV_CONF } = options;
+  // It needs no relays where it is: the machine's loopback is its own, and so are the machine's ports.
+  if (settings.network === 'host') return resolverOfMachine(resolvConf);
   for (const text of settings.registries) {
     const port = parseRegistry(text);
     const { portRelay: program } = await natives();
@@ -47,7 +54,6 @@ export async function startConnections(options: ConnectionOptions): Promise<stri
     const what = `publish-${port}`;
     keep(what, () => startPublisher({ dir, what, program, listen: `${address}:${port}`, server }));
   }
-  const { resolvConf = RESOLV_CONF } = options;
   if (settings.network !== 'nat') return resolvConf;
   await prepareWayOut(dir);
   keep(wayOut, () => startWayOut(dir));
@@ -62,4 +68,11 @@ export async function startConnections(options: ConnectionOptions): Promise<stri
   const own = join(dir.config, 'resolv.conf');
   await writeFile(own, withResolver(machine, NODE_DNS), { mode: 0o644 });
   return own;
+}
+
+/** The resolv.conf of pods that are on the machine's network: they do not reach its loopback. */
+async function resolverOfMachine(resolvConf: string): Promise<string> {
+  const machine = await readFile(resolvConf, 'utf8').catch(() => '');
+  if (loopbackResolver(machine) === undefined || !existsSync(UPSTREAM_RESOLV_CONF)) return resolvConf;
+  return UPSTREAM_RESOLV_CONF;
 }

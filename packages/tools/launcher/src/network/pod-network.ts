@@ -37,6 +37,8 @@ export const BRIDGE = 'kubus0';
 
 /** Options of {@link podNetwork}. */
 export interface PodNetworkOptions {
+  /** Default: {@link BRIDGE}. */
+  readonly bridge?: string;
   /** Name of the network. Default: `kubus`. */
   readonly name?: string;
   /** Pod CIDR. Default: cni-bridge passes the node's podCIDRs to the plugins. */
@@ -52,7 +54,13 @@ export interface PodNetworkOptions {
  * namespace, addresses from host-local, host ports through portmap. It masquerades only with `wayOut`, since the iptables calls slow
  * down every pod.
  */
-export function podNetwork({ name = 'kubus', subnet, dataDir, wayOut = false }: PodNetworkOptions): string {
+export function podNetwork({
+  name = 'kubus',
+  bridge = BRIDGE,
+  subnet,
+  dataDir,
+  wayOut = false,
+}: PodNetworkOptions): string {
   const ipam = { type: 'host-local', dataDir, routes: [{ dst: '0.0.0.0/0' }] };
   const conflist = {
     cniVersion: '1.0.0',
@@ -60,7 +68,7 @@ export function podNetwork({ name = 'kubus', subnet, dataDir, wayOut = false }: 
     plugins: [
       {
         type: 'bridge',
-        bridge: BRIDGE,
+        bridge,
         isGateway: true,
         // So that a pod reaches itself through a Service address.
         hairpinMode: true,

@@ -2,6 +2,7 @@ import { removeTree, unmountBelow } from '@kubus/filesystem';
 import { ignoring } from '@kubus/ports';
 import { realpath } from 'node:fs/promises';
 import { removeCgroupRoot } from '../runtime/cgroup-root.ts';
+import { leaveMachineNetwork } from '../network/machine-network.ts';
 import { deleteNetworkNamespace } from '../network/network-namespace.ts';
 import type { NodeDir } from './node-dir.ts';
 
@@ -12,6 +13,7 @@ import type { NodeDir } from './node-dir.ts';
  */
 export async function cleanStopped(dir: NodeDir): Promise<void> {
   await removeCgroupRoot(dir.cgroupRoot);
+  await leaveMachineNetwork(dir);
   await deleteNetworkNamespace(dir.networkNamespace);
   await deleteNetworkNamespace(dir.machineNamespace);
   for (const folder of [dir.root, dir.run]) {

@@ -23,7 +23,7 @@ import { type InstanceCounts, ensureIdentities, missingIdentities } from '../nat
 import { podNamespaces, removeLostNamespaces } from '../runtime/lost-namespaces.ts';
 import { type Natives, compileNatives, installNatives } from './natives.ts';
 import { natsAccess, natsRelay, parseNatsUrl, startNatsRelay } from '../nats/nats-relay.ts';
-import { NATS_PORT, startNats, writeNatsConfig } from '../nats/nats-server.ts';
+import { startNats, writeNatsConfig } from '../nats/nats-server.ts';
 import { inNetworkNamespace } from '../network/network-namespace.ts';
 import { type NodeDir, createNodeDir } from './node-dir.ts';
 import { nodeProgramEnv, serviceProgram } from '../processes/node-program.ts';
@@ -94,7 +94,11 @@ export class NodeLauncher {
     const resolvConf = await startConnections({ dir, settings, keep });
     const natives = await this.#prepareRuntime(programs);
     await writeNodeConfig(dir, settings, { natives, plugins, resolvConf });
-    await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
+    const { bridge } = settings;
+    // Networks of the machine are told apart by their names.
+    const name = settings.network === 'host' ? { name: bridge } : {};
+    const network = podNetwork({ ...name, bridge, dataDir: dir.cni.data });
+    await writeFile(join(dir.cni.networks, '10-pods.conflist'), network);
     this.#step('starting the services');
     this.#processes.startServices();
     await this.#processes.joinBus({ ...natsAccess(dir, settings), identities: identitiesFolder(dir) });
@@ -118,35 +122,36 @@ export class NodeLauncher {
     }
     const { portRelay: program } = await compileNatives(settings.cache);
     const server = parseNatsUrl(settings.nats);
-    this.#processes.keep(natsRelay, () => startNatsRelay(dir, program, server));
+    this.#processes.keep(natsRelay, () => startNatsRelay(dir, program, settings.ports.nats, server));
   }
 
   async #writeNatsConfig(identities: readonly KeyedIdentity[], hub: Hub | undefined): Promise<void> {
     const { dir, settings } = this.#options;
     const contracts = contractsOf(settings);
-    const link = hub && relayedHubLink(dir.node, hub, contracts);
-    await writeNatsConfig(dir, identities, NATS_PORT, { contracts, hub: link });
+    const link = hub && relayedHubLink(settings.ports.hub, dir.node, hub, contracts);
+    await writeNatsConfig(dir, identities, settings.ports.nats, { contracts, hub: link });
   }
 
   /** Starts the relay to the hub. */
   async #startHubRelay({ server }: Hub): Promise<void> {
     const { dir, settings } = this.#options;
     const { portRelay: program } = await compileNatives(settings.cache);
-    this.#processes.keep(hubRelay, () => startHubRelay(dir, program, server));
+    this.#processes.keep(hubRelay, () => startHubRelay(dir, program, settings.ports.hub, server));
   }
 
   /** Starts the relay to the API server, for a member of a cluster, or that from the machine to the node's own. */
   async #startApiRelay(): Promise<void> {
     const { dir, settings } = this.#options;
-    if (settings.apiPort !== undefined) {
+    // On the machine's network the API has that port itself.
+    if (settings.apiPort !== undefined && settings.network !== 'host') {
       const { portRelay: program } = await compileNatives(settings.cache);
       const { apiPort: port } = settings;
       this.#processes.keep(apiPublisher, () => startApiPublisher(dir, program, port));
     }
     if (settings.kubeconfig === undefined) return;
-    const server = await writeRelayedKubeconfig(dir, settings.kubeconfig);
+    const server = await writeRelayedKubeconfig(dir, settings.kubeconfig, settings.ports.api);
     const { portRelay: program } = await compileNatives(settings.cache);
-    this.#processes.keep(apiRelay, () => startApiRelay(dir, program, server));
+    this.#processes.keep(apiRelay, () => startApiRelay(dir, program, settings.ports.api, server));
   }
 
   async #prepareRuntime(programs: ContainerdPrograms): Promise<Natives> {

@@ -4,7 +4,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { runtimeHandler } from '../runtime/containerd-config.ts';
+import { nodeIps } from '../kubelet/node-ips.ts';
+import { HUB_PORT } from '../nats/hub.ts';
 import { natsAccess } from '../nats/nats-relay.ts';
+import { NATS_PORT } from '../nats/nats-server.ts';
 import { API_PORT, nodeKubeconfig } from '../network/api-relay.ts';
 import { PRIVATE_NODE_IP } from '../network/network-namespace.ts';
 import type { Natives } from './natives.ts';
@@ -12,10 +15,23 @@ import { type NodeDir, apiSocket, kubeApiAuthority, observatorySocket } from './
 import { isMember } from './node-services.ts';
 import { placementSchema } from './placement.ts';
 import { privateConfigSchema, withPrivateConfig } from './private-config.ts';
-import { POD_CIDR } from '../network/pod-network.ts';
+import { BRIDGE, POD_CIDR } from '../network/pod-network.ts';
 
-/** How a private node's network namespace reaches others: `nat` through connections of the machine, `none` not at all. */
-export const nodeNetworks = ['nat', 'none'] as const;
+/**
+ * How a private node's network namespace reaches others: `nat` through connections of the machine, `none` not at all, `host`: it is the
+ * machine's.
+ */
+export const nodeNetworks = ['nat', 'none', 'host'] as const;
+
+/** TCP ports of the loopback in the node's network namespace on which its programs listen; that of the node's HTTPS API is open on all addresses. */
+const portsSchema = z.object({
+  nats: z.int().default(NATS_PORT),
+  /** Of the relay to the hub. */
+  hub: z.int().default(HUB_PORT),
+  /** Of the node's own Kubernetes API, or of the relay to a cluster's. */
+  api: z.int().default(API_PORT),
+  kubelet: z.int().default(10_250),
+});
 
 /** Where containerd's documentation has the hosts.toml files of registries. */
 const REGISTRY_HOSTS = '/etc/containerd/certs.d';
@@ -63,8 +79,12 @@ export const nodeSettingsSchema = z.object({
   instances: z.partialRecord(z.enum(sharedServices), z.int().positive()).default({}),
   /** Path of the bundled program of each service, and of the host process. */
   programs: z.record(z.string(), z.string()),
-  /** How the node's network namespace reaches others: through the machine, or not at all. */
+  /** See {@link nodeNetworks}. */
   network: z.enum(nodeNetworks).default('none'),
+  /** The bridge of the pods, and their CIDR. */
+  bridge: z.string().default(BRIDGE),
+  subnet: z.string().default(POD_CIDR),
+  ports: portsSchema.prefault({}),
   /** Ports of the machine that lead to ports of the node, see parsePublishedPort. */
   publish: z.array(z.string()).default([]),
   /** Registries on the machine's loopback that the node reaches, see parseRegistry. */
@@ -127,11 +147,12 @@ export async function writeNodeConfig(
     instances: settings.instances,
     httpPorts: {},
     manifests: { path: settings.manifests, checkEveryMs: 20_000 },
-    ...cluster(dir, settings),
+    ...(await cluster(dir, settings)),
     server: server(dir, settings, parts.natives),
     ...observatory(dir, settings),
-    // Host ports make the kernel accept packets for the loopback from pods; the chains drop them.
-    nodeObject: nodeConfigSchema.shape.nodeObject.parse({ iptablesUtilChains: true }),
+    // Host ports make the kernel accept packets for the loopback from pods; the chains drop them. On the machine's network they would be those of a
+    // kubelet, and the node has a rule of its own.
+    nodeObject: nodeConfigSchema.shape.nodeObject.parse({ iptablesUtilChains: settings.network !== 'host' }),
     runtime: {
       socket: dir.socket('containerd'),
       relay: parts.natives.relay,
@@ -145,8 +166,8 @@ export async function writeNodeConfig(
       socket: dir.socket('cni'),
       chainsAtOnce: 8,
       pluginTimeoutMs: 30_000,
-      podCidrs: [POD_CIDR],
-      wayOut: settings.network,
+      podCidrs: [settings.subnet],
+      wayOut: settings.network === 'host' ? undefined : settings.network,
     },
     objects: { socket: dir.socket('objects') },
     pods: {
@@ -192,13 +213,16 @@ export async function writeNodeConfig(
 }
 
 /** The configuration of a member of a cluster. */
-function cluster(dir: NodeDir, settings: NodeSettings): Partial<Pick<NodeConfig, 'apiServer' | 'kubeApi' | 'nodeIps'>> {
+async function cluster(
+  dir: NodeDir,
+  settings: NodeSettings,
+): Promise<Partial<Pick<NodeConfig, 'apiServer' | 'kubeApi' | 'nodeIps'>>> {
   if (!isMember(settings)) return {};
   const apiServer = { kubeconfig: nodeKubeconfig(dir), certDir: certificates(dir) };
   return {
     apiServer: nodeConfigSchema.shape.apiServer.parse(apiServer),
-    nodeIps: [PRIVATE_NODE_IP],
-    ...(settings.api && { kubeApi: { port: API_PORT } }),
+    nodeIps: settings.network === 'host' ? await nodeIps('') : [PRIVATE_NODE_IP],
+    ...(settings.api && { kubeApi: { port: settings.ports.api } }),
   };
 }
 
@@ -218,7 +242,9 @@ function server(
   return nodeConfigSchema.shape.server.parse({
     socket: apiSocket(dir),
     streamRelay,
-    ...(isMember(settings) && { port: 10_250 }),
+    ...(isMember(settings) && { port: settings.ports.kubelet }),
+    // Its port is that of a kubelet.
+    ...(settings.network === 'host' && { healthz: { port: 0 } }),
     ...(settings.api && { authentication: { clientCaFile: kubeApiAuthority(dir) } }),
     certDir: certificates(dir),
     // The system logs of the machine.

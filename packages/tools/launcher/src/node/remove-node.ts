@@ -4,6 +4,7 @@ import { realpath, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { removeCgroupRoot } from '../runtime/cgroup-root.ts';
 import { LauncherError } from '../errors.ts';
+import { leaveMachineNetwork } from '../network/machine-network.ts';
 import { deleteNetworkNamespace } from '../network/network-namespace.ts';
 import type { NodeDir } from './node-dir.ts';
 import { endProcesses, findProcesses } from '../processes/process-record.ts';
@@ -18,15 +19,18 @@ const rounds = 3;
  * Removes a private node with everything it has on the machine, whatever state it is in: services first, then the runtime with its pods,
  * then namespaces and folders. Pods are killed; stop them before if they need a grace period. Harmless when there is no such node.
  *
+ * @param onProblem called with what stays on the machine's network
  * @throws LauncherError `ProcessStuck` that names the processes that could not be killed.
  */
-export async function removeNode(dir: NodeDir, runc?: string): Promise<void> {
+export async function removeNode(dir: NodeDir, runc?: string, onProblem?: (what: string) => void): Promise<void> {
   const isRuntime = (what: string) => what.startsWith('containerd');
   const services = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => !isRuntime(what));
   await endProcesses(services, graceMs);
   await removeRuntime(dir, runc);
   await endStragglers(dir);
   await removeCgroupRoot(dir.cgroupRoot);
+  const stays = await leaveMachineNetwork(dir);
+  if (stays !== undefined) onProblem?.(stays);
   await deleteNetworkNamespace(dir.networkNamespace);
   await deleteNetworkNamespace(dir.machineNamespace);
   for (const folder of [dir.root, dir.run]) {

@@ -27,7 +27,7 @@ const PODS_AT_ONCE = 8;
  * @param options.graceSeconds grace period of the containers
  * @param options.keepsApi keeps the state of the node's own Kubernetes API for the next node of its name; otherwise also what was kept before goes
  * @param options.onStep called before each step
- * @param options.onProblem called with what could not be removed outside of the machine
+ * @param options.onProblem called with what could not be removed outside of the node's folders
  */
 export async function takeDown(
   dir: NodeDir,
@@ -64,7 +64,7 @@ export async function takeDown(
     (programs) => programs.runc,
     () => undefined,
   );
-  await removeNode(dir, runc);
+  await removeNode(dir, runc, options.onProblem);
 }
 
 function isLauncher({ what }: ProcessRecord): boolean {
