@@ -5,6 +5,7 @@ import {
   bridgeOf,
   createNetworkNamespace,
   deleteNetworkNamespace,
+  hostProcess,
   inNetworkNamespace,
   runCommand,
 } from '@kubus/launcher';
@@ -17,14 +18,14 @@ import { join } from 'node:path';
 import { container, pod } from '../src/pods.ts';
 import { UserNode } from '../src/user-node.ts';
 
-/** What stands for the machine's network: an address, a route into the usual range of pods, and a rule of another program. */
+/** What stands for the machine's network: an address, a route into the first range for pods, and a rule of another program. */
 const machine = `set -e
 ip link add uplink type veth peer name network
 ip address add 203.0.113.2/24 dev uplink
 ip link set network up
 ip link set uplink up
 ip route add default via 203.0.113.1
-ip route add 10.88.7.0/24 via 203.0.113.1
+ip route add 10.87.7.0/24 via 203.0.113.1
 iptables -t nat -A POSTROUTING -s 172.17.0.0/16 -j MASQUERADE
 cd /proc/sys/net/ipv4
 echo 0 >ip_forward
@@ -84,7 +85,8 @@ async function stateOfMachine(): Promise<string[]> {
   return texts.flatMap((text) => text.replaceAll(' tentative', '').split('\n').filter(kept)).sort();
 }
 
-const up = (...args: string[]) => node.up('--network', 'host', '--manifests', manifests, ...args).outcome;
+const up = (...args: string[]) =>
+  node.up('--network', 'host', '--manifests', manifests, '--placement', 'hosted', ...args).outcome;
 const fetched = (url: string) => inside('curl', '--silent', '--max-time', '5', url);
 
 test('--network host: host ports and the machine are reached, and down takes back everything, also after a crash', async () => {
@@ -101,14 +103,14 @@ test('--network host: host ports and the machine are reached, and down takes bac
 
   const { connections } = JSON.parse((await node.kubus('status', '-o', 'json')).stdout) as { connections: object };
   const bridge = bridgeOf(node.name);
-  expect(connections).toMatchObject({ network: 'host', wayOut: ['IPv4'], machine: { bridge, subnet: '10.89.0.0/16' } });
+  expect(connections).toMatchObject({ network: 'host', wayOut: ['IPv4'], machine: { bridge, subnet: '10.86.0.0/16' } });
   const second = await node.kubus('--node', 'second', 'up', '--network', 'host');
   expect([second.code, second.stderr]).toEqual([1, expect.stringContaining(`node ${node.name} is on this network`)]);
   const other = await node.up('--network', 'nat', '--manifests', manifests).outcome;
   expect(other.stderr).toContain('(--network is host): only a new node can have --network');
 
   // Without them no plugin takes back what it has done for the pod.
-  await node.killAll('launcher', 'cni-bridge-0', 'containerd');
+  await node.killAll('launcher', hostProcess, 'containerd');
   expect(await node.kubus('down')).toMatchObject({ code: 0 });
   expect(await stateOfMachine()).toEqual(before);
 });

@@ -91,7 +91,7 @@ describe('what is wrong is named with how to fix it', () => {
       { leftBridges: ['kubus-a'] },
       'warning',
       /bridge kubus-a .*are left/,
-      /^ip link delete kubus-a; iptables-save \| grep -v 'kubus-a\[ \\\\\]' \| iptables-restore$/,
+      /^ip link delete kubus-a; iptables-save \| grep -v 'kubus-a\[ \\\]' \| iptables-restore$/,
     ],
   ])('%s', (_, change, verdict, message, fix) => {
     const wrong = checkMachine({ ...good, ...change }).filter((one) => one.verdict !== 'ok');

@@ -21,7 +21,6 @@ import { nodeNames } from '../node/list-nodes.ts';
 import { type NodeDir, type NodeDirOptions, nodeDir } from '../node/node-dir.ts';
 import { type Command, runCommand } from '../processes/command.ts';
 import { inNetworkNamespace, isNetworkNamespace, keepNetworkNamespace } from './network-namespace.ts';
-import { POD_CIDR } from './pod-network.ts';
 
 /** What a node on the machine's network has made there, with what it was before. Written before anything is made. */
 const recordSchema = z.object({
@@ -44,11 +43,13 @@ type MachineRecord = z.infer<typeof recordSchema>;
 /** Runs a command in the network that a node joins or is in. */
 type Run = (command: Command) => Promise<string>;
 
-/** Private ranges (RFC 1918), the usual one of private nodes first. */
+/**
+ * Private ranges (RFC 1918), first those that Podman (10.88.0.0/16 and up), Docker (172.17.0.0/16 and up) and the usual pod networks do
+ * not take for networks that they make later.
+ */
 const candidates: readonly string[] = [
-  POD_CIDR,
-  ...Array.from({ length: 39 }, (_, index) => `10.${89 + index}.0.0/16`),
-  ...Array.from({ length: 15 }, (_, index) => `172.${17 + index}.0.0/16`),
+  ...Array.from({ length: 40 }, (_, index) => `10.${87 - index}.0.0/16`),
+  ...Array.from({ length: 8 }, (_, index) => `172.${31 - index}.0.0/16`),
 ];
 
 /** How often a change of the packet filter is tried again because another program has changed it meanwhile. */
@@ -163,9 +164,7 @@ async function plan(dir: NodeDir, run: Run, options: NodeDirOptions): Promise<Ma
     routes.map(({ dst }) => dst),
   );
   if (subnet === undefined) {
-    throw taken(
-      `routes of the machine overlap each range for its pods (${candidates[0] ?? ''} to ${candidates.at(-1) ?? ''})`,
-    );
+    throw taken('routes of the machine overlap all ranges for its pods: 10.48.0.0/16 to 10.87.0.0/16, 172.24.0.0/13');
   }
   const saved = await run(['iptables-save']);
   const sysctls = (await run(['sh', '-c', readForwarding]))
