@@ -81,6 +81,8 @@ export class KubeletMachine {
     ]);
     const agent = startCommand(program, args, {
       KUBUS_RUN_DIR: join(this.folder, 'run'),
+      // Not those of the machine: they may belong to a kubelet.
+      KUBUS_DEVICE_PLUGINS: join(this.folder, 'kubelet/device-plugins'),
       NOTIFY_SOCKET: join(this.folder, 'notify.sock'),
       WATCHDOG_USEC: '100000',
     });

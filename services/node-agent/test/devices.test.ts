@@ -107,7 +107,12 @@ async function start(topologyPolicy = 'none', topologyScope = 'container'): Prom
   const member = broker.join('node-agent', clock, epoch);
   const context = {
     config: {
-      ...{ node: 'node0', pods: { root: join(dir, 'root') }, devices: { topologyPolicy, topologyScope }, exclusive },
+      ...{
+        node: 'node0',
+        pods: { root: join(dir, 'root'), devicePlugins: join(dir, 'plugins') },
+        devices: { topologyPolicy, topologyScope },
+        exclusive,
+      },
       ...{ eviction: { storageLimits: true }, reserved: { system: {}, kube: {}, evictionHard: {} } },
     },
     ...{ bus: member.bus, clock, logger: silentLogger, metrics: new Metrics({}), stateDir: join(dir, 'state') },
@@ -123,7 +128,7 @@ async function stop(): Promise<void> {
 
 async function plug(ids: readonly string[], more: Partial<DevicePluginSetup> = {}): Promise<TestDevicePlugin> {
   const devices = ids.map((id) => ({ id }));
-  const folder = join(dir, 'root/device-plugins');
+  const folder = join(dir, 'plugins');
   const plugin = await TestDevicePlugin.start({ resource: RESOURCE, folder, devices, ...more });
   plugins.push(plugin);
   await until(() => resources.get(plugin.setup.resource)?.devices.length === ids.length);

@@ -200,6 +200,8 @@ export const nodeConfigSchema = z.strictObject({
   pods: z.strictObject({
     /** Folder of the pods' own files (the kubelet's root). */
     root: z.string(),
+    /** Folder of the sockets of device plugins. Omitted: `device-plugins` in the root. */
+    devicePlugins: z.string().optional(),
     /** Folder of the pods' logs. */
     logs: z.string(),
     /** Folder of links to the logs, where log collectors look. Omitted: no links are created. */

@@ -91,7 +91,7 @@ export class DeviceService {
       values: seconds,
     });
     const registry = await DevicePluginRegistry.start({
-      folder: join(root, 'device-plugins'),
+      folder: config.pods.devicePlugins ?? join(root, 'device-plugins'),
       logger,
       asked: (resource) => registrations.add({ resource_name: resource }),
       registered: (plugin) => resources.register(plugin),

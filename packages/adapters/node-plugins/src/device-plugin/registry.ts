@@ -35,7 +35,7 @@ export const devicePlugins: PluginType<RegisteredPlugin> = {
 };
 
 export interface DevicePluginRegistryOptions {
-  /** `<root>/device-plugins`; created if it is missing. */
+  /** Where the sockets are; created if it is missing. */
   readonly folder: string;
   readonly logger: Logger;
   /** Called when a plugin requests its registration, also if it is refused. */

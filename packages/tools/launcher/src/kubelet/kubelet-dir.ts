@@ -11,13 +11,16 @@ export interface KubeletDir extends Pick<
   /** `--root-dir`, with the same content as the reference kubelet's. */
   readonly kubeletRoot: string;
   readonly cni: Pick<NodeDir['cni'], 'bin' | 'handlerConf'>;
+  /** Where device plugins register, whatever `--root-dir` is: they know no other folder (behaviour:resource-managers, Device plugin). */
+  readonly devicePlugins: string;
   /** A folder that stays empty, for paths that are not configured. */
   readonly nothing: string;
 }
 
 /**
  * The layout: Kubus' own files are in the folder `kubus` of the root folder, sockets in a folder of `/run/kubus` whose name is derived from
- * the root folder.
+ * the root folder. Device plugins of the machine are found by the environment variable KUBUS_DEVICE_PLUGINS, or in
+ * `/var/lib/kubelet/device-plugins`.
  *
  * @param runBase default: the environment variable KUBUS_RUN_DIR, or `/run/kubus`
  */
@@ -36,6 +39,7 @@ export function kubeletDir(
     config: join(root, 'config'),
     state: (service) => join(root, 'state', service),
     cni: { bin: join(root, 'cni', 'bin'), handlerConf: join(root, 'cni', 'handler') },
+    devicePlugins: process.env['KUBUS_DEVICE_PLUGINS'] ?? '/var/lib/kubelet/device-plugins',
     nothing: join(root, 'nothing'),
     run,
     socket: (name) => join(run, `${name}.sock`),

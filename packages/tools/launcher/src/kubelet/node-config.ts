@@ -171,6 +171,7 @@ function pods(
   const { maxPods, podsPerCore, podPidsLimit } = config;
   return {
     root: dir.kubeletRoot,
+    devicePlugins: dir.devicePlugins,
     mountHelper,
     logs: config.podLogsDir,
     logLinks: LOG_LINKS,

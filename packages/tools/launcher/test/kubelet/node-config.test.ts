@@ -47,6 +47,7 @@ describe('the configuration of the services', () => {
       },
       pods: {
         root: '/var/lib/kubelet',
+        devicePlugins: '/var/lib/kubelet/device-plugins',
         logs: '/var/log/pods',
         logLinks: '/var/log/containers',
         max: 110,
