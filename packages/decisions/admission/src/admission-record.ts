@@ -9,7 +9,8 @@ const common = { version: z.literal(1), ref: podRefSchema };
  * it is not known from anything else.
  *
  * - `admitted`: with these resources. `awaits`: UIDs of pods that have to end before it is started. `devices`: it must not
- *   be started before devices are allocated to it, which may still be refused.
+ *   be started before devices are allocated to it, which may still be refused. `shortage`: it is rejected in any case, for this
+ *   reason unless the allocation has one.
  * - `rejected`: must never be started.
  * - `evicted`: was admitted and is being ended although it is still desired.
  * - `ending`: no longer desired. Its resources are free again, but not the ids of its user namespace. If a
@@ -23,6 +24,7 @@ export const admissionRecordSchema = z.discriminatedUnion('verdict', [
     claim: podClaimSchema,
     awaits: z.array(z.string()).optional(),
     devices: z.literal('awaited').optional(),
+    shortage: refusalSchema.optional(),
     userNamespace: idRangeSchema.optional(),
   }),
   z.object({ ...common, verdict: z.literal('rejected'), failure: refusalSchema }),

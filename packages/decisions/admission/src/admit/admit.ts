@@ -13,9 +13,10 @@ export type { Neighbour } from './preemption.ts';
 export type Admission =
   /** `victims`: UIDs of pods that have to end first. */
   | { readonly admitted: true; readonly victims: readonly string[] }
-  | { readonly admitted: false; readonly refusal: Refusal };
+  /** `short`: because the node has too little of a resource left. */
+  | { readonly admitted: false; readonly refusal: Refusal; readonly short: boolean };
 
-type Answer = Refusal | { readonly victims: readonly string[] } | undefined;
+type Answer = Refusal | { readonly shortage: Refusal } | { readonly victims: readonly string[] } | undefined;
 
 /**
  * The checks in the order of behaviour:admission; the first refusal counts. The resource managers (row 3) come after the sysctls, and the node's shutdown (row 8) last. Names that cannot exist on the node
@@ -36,7 +37,8 @@ export function admit(pod: Pod, neighbours: readonly Neighbour[], node: Admissio
   for (const handler of handlers) {
     const answer = handler(pod, neighbours, node);
     if (answer === undefined) continue;
-    if ('reason' in answer) return { admitted: false, refusal: answer };
+    if ('reason' in answer) return { admitted: false, refusal: answer, short: false };
+    if ('shortage' in answer) return { admitted: false, refusal: answer.shortage, short: true };
     victims = answer.victims;
   }
   return { admitted: true, victims };
@@ -59,7 +61,7 @@ function askPredicates(pod: Pod, neighbours: readonly Neighbour[], node: Admissi
   const [shortage] = shortages;
   const [other] = others;
   if (shortage === undefined) return other;
-  if (!isCritical(pod)) return shortageRefusal(shortage);
+  if (!isCritical(pod)) return { shortage: shortageRefusal(shortage) };
   if (other !== undefined) return other;
   const victims = preemptionVictims(pod, neighbours, shortages);
   return victims === undefined ? preemptionFailed(shortages) : { victims };

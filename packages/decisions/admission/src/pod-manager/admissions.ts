@@ -33,6 +33,9 @@ export type Terms = Pick<
   'work' | 'pod' | 'failure' | 'graceSeconds' | 'userNamespace' | 'allocatedGeneration' | 'pendingResize'
 >;
 
+/** What of an admission another service has to decide. */
+type Open = Pick<Extract<AdmissionRecord, { verdict: 'admitted' }>, 'devices' | 'shortage'>;
+
 /** What is known about the other pods when a pod is to be admitted. */
 export interface NodePods {
   /** The pod as its source desires it now. */
@@ -118,6 +121,11 @@ export class Admissions {
     const { uid } = pod.metadata;
     const admission = admit(pod, this.#neighbours(uid), this.#countedNode);
     if (!admission.admitted) {
+      // The reference asks its managers of CPUs and memory first, and counts what they refuse (behaviour:admission, row 3).
+      if (admission.short && !this.#closed && this.#wantsAlone(pod)) {
+        this.take(pod, [], { devices: 'awaited', shortage: admission.refusal });
+        return [];
+      }
       this.#record(uid, { version: 1, ref: podRefOf(pod), verdict: 'rejected', failure: admission.refusal });
       return [];
     }
@@ -125,17 +133,19 @@ export class Admissions {
       this.#refused.add(uid);
       return [];
     }
-    this.take(pod, admission.victims, this.#needsMore(pod) ? 'awaited' : undefined);
+    this.take(pod, admission.victims, this.#needsMore(pod) ? { devices: 'awaited' } : {});
     for (const victim of admission.victims) this.evict(victim, { failure: PREEMPTED });
     return admission.victims;
   }
 
   /** It requests devices, or something for itself alone, which another service allocates. */
   #needsMore(pod: Pod): boolean {
+    return deviceRequests(pod).length > 0 || this.#wantsAlone(pod);
+  }
+
+  #wantsAlone(pod: Pod): boolean {
     const { exclusive } = this.#node;
-    return (
-      deviceRequests(pod).length > 0 || (exclusive !== undefined && exclusiveRequest(pod, exclusive) !== undefined)
-    );
+    return exclusive !== undefined && exclusiveRequest(pod, exclusive) !== undefined;
   }
 
   /**
@@ -152,9 +162,9 @@ export class Admissions {
   }
 
   /**
-   * Admits a pod without checks. `awaits`: UIDs of the pods that have to end before it is started. `devices`: see the record.
+   * Admits a pod without checks. `awaits`: UIDs of the pods that have to end before it is started. `open`: see the record.
    */
-  take(pod: Pod, awaits: readonly string[] = [], devices?: 'awaited'): void {
+  take(pod: Pod, awaits: readonly string[] = [], open: Open = {}): void {
     const userNamespace = this.#idsFor(pod);
     this.#record(pod.metadata.uid, {
       version: 1,
@@ -163,7 +173,7 @@ export class Admissions {
       allocated: allocationOf(pod),
       claim: claimOf(pod),
       ...(awaits.length > 0 && { awaits: [...awaits] }),
-      ...(devices !== undefined && { devices }),
+      ...open,
       ...(userNamespace !== undefined && { userNamespace }),
     });
   }
@@ -197,9 +207,10 @@ export class Admissions {
   devices(uid: string, refusal: Refusal | undefined): void {
     const record = this.#records.get(uid);
     if (record?.verdict !== 'admitted' || record.devices === undefined) return;
-    const { ref, devices: _, ...rest } = record;
-    if (refusal === undefined) this.#record(uid, { ref, ...rest });
-    else this.#record(uid, { version: 1, ref, verdict: 'rejected', failure: refusal });
+    const { ref, devices: _, shortage, ...rest } = record;
+    const failure = refusal ?? shortage;
+    if (failure === undefined) this.#record(uid, { ref, ...rest });
+    else this.#record(uid, { version: 1, ref, verdict: 'rejected', failure });
   }
 
   /**
@@ -223,7 +234,11 @@ export class Admissions {
   desired(pod: Pod): void {
     const { uid } = pod.metadata;
     const record = this.#records.get(uid);
-    if (record?.verdict === 'admitted' && !sameAllocation(allocationOf(pod), record.allocated)) {
+    if (
+      record?.verdict === 'admitted' &&
+      record.shortage === undefined &&
+      !sameAllocation(allocationOf(pod), record.allocated)
+    ) {
       this.#wanting.set(uid, pod);
       return;
     }
@@ -304,7 +319,7 @@ export class Admissions {
     const record = this.#records.get(uid);
     this.#held.set(uid, claimOf(withAllocation(pod, granted)).requests);
     const { awaits, devices } = record?.verdict === 'admitted' ? record : {};
-    this.take(pod, awaits, devices);
+    this.take(pod, awaits, devices && { devices });
     this.#wanting.delete(uid);
     this.#pending.delete(uid);
   }
@@ -363,6 +378,7 @@ export class Admissions {
     for (const other of this.#admitted) {
       const record = this.#records.get(other);
       if (other === uid || record?.verdict !== 'admitted' || this.#pods.inactive(other)) continue;
+      if (record.shortage !== undefined) continue;
       const claim = withActual(record.claim, this.#held.get(other) ?? {});
       neighbours.push({ uid: other, claim, pod: this.#pods.desired(other) });
     }

@@ -123,3 +123,22 @@ test('no pod is preempted for the devices of a critical pod, which requests them
   expect(loop.waiting).toEqual(['critical']);
   expect(loop.answer('critical')).toBe('sync');
 });
+
+test('a pod that wants CPUs for itself is refused by their manager first, though the node has too few anyway', () => {
+  const exclusive = { cpus: true, memory: false };
+  loop = new Loop({ sources: ['api'], node: { ...node, exclusive } }).known();
+  const wanting = (uid: string, cpu: string) => {
+    const amounts = { cpu, memory: '1Mi' };
+    return makePod(
+      { containers: [{ name: 'c', resources: { limits: amounts, requests: amounts } }] },
+      { uid, name: uid },
+    );
+  };
+  expect(loop.want(wanting('a', '3'))).toBeUndefined();
+  expect(loop.want(wanting('b', '3'))).toBeUndefined();
+  expect(loop.want(wanting('c', '2'))).toBeUndefined();
+  expect(loop.waiting).toEqual(['a', 'b', 'c']);
+  expect(loop.answer('a', 'UnexpectedAdmissionError')).toBe('reject UnexpectedAdmissionError');
+  expect(loop.answer('b')).toBe('reject OutOfcpu');
+  expect(loop.answer('c')).toBe('sync');
+});
