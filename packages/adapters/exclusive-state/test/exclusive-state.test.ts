@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ExclusiveState, ExclusiveStateError } from '../src/index.ts';
@@ -32,6 +32,23 @@ test('what was written is read again, and a write that was cut off is none', asy
   expect((await readdir(folder)).toSorted()).toEqual(['cpu_manager_state', 'memory_manager_state']);
   const text = await readFile(join(folder, 'cpu_manager_state'), 'utf8');
   expect(JSON.parse(text)).toMatchObject({ policyName: 'static', defaultCpuSet: '0-3' });
+});
+
+test('files that the reference 1.36 has left with a pod on CPU 1 are read, and written with the same bytes', async () => {
+  const data = new URL('data', import.meta.url);
+  await cp(data, folder, { recursive: true });
+  const state = new ExclusiveState(folder, policies);
+  const left = await state.read();
+  expect(left).toMatchObject({ shared: [0], cpus: { '0b8b75fa-a592-4ea8-86d4-b347dbd44aa2': { main: [1] } } });
+  if (!left.cpus || !left.shared || !left.nodes || !left.memory) throw new Error('something was not read');
+  for (const name of await readdir(folder)) await rm(join(folder, name));
+  await state.writeCpus({ shared: left.shared, cpus: left.cpus });
+  await state.writeMemory({ nodes: left.nodes, memory: left.memory });
+  for (const name of await readdir(data)) {
+    expect(await readFile(join(folder, name), 'utf8')).toBe(
+      await readFile(new URL(`data/${name}`, import.meta.url), 'utf8'),
+    );
+  }
 });
 
 test('a file of another policy is refused in the reference’s words, which name it', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { readFileSync } from 'node:fs';
 import { type ClaimLedger, type KnownClaim, claimCheckpoint, claimKey, parseClaimCheckpoint } from '../src/index.ts';
 
 /** CRC-32 as its definition says: bit by bit over the text's bytes. */
@@ -49,6 +50,14 @@ describe('the reference kubelet’s file', () => {
     const text = claimCheckpoint(ledger, crc32);
     expect((JSON.parse(text) as { Checksum: number }).Checksum).toBe(checksum);
     expect(parseClaimCheckpoint(text, crc32)).toEqual(ledger);
+  });
+
+  test('of a pod with a claim, as 1.36 has left it, is read, and written with the same bytes', () => {
+    const text = readFileSync(new URL('data/dra_manager_state', import.meta.url), 'utf8');
+    const ledger = parseClaimCheckpoint(text, crc32);
+    if ('problem' in ledger) throw new Error(ledger.problem);
+    expect([...ledger.keys()]).toEqual(['default/one-device']);
+    expect(claimCheckpoint(ledger, crc32)).toBe(text);
   });
 
   test('of an older kubelet is read, without what it does not have', () => {
