@@ -46,10 +46,10 @@ seccompProfile: { type: RuntimeDefault }
 {{- end }}
 {{- end -}}
 
-{{/* The containers of one service, one for each instance: dict of service and root. */}}
+{{/* The containers of the instances of a service, or the one that several services share: dict of container, one of kubus.containers, and root. */}}
 {{- define "kubus.serviceContainers" -}}
-{{- range $slot := until (int (default 1 .service.values.instances)) }}
-{{ include "kubus.serviceContainer" (dict "service" $.service "root" $.root "slot" $slot) }}
+{{- range $slot := .container.slots }}
+{{ include "kubus.serviceContainer" (dict "service" $.container "root" $.root "slot" (int $slot)) }}
 {{- end }}
 {{- end -}}
 
@@ -59,6 +59,8 @@ seccompProfile: { type: RuntimeDefault }
 {{- $values := $service.values -}}
 {{- $defaults := $root.Values.serviceDefaults -}}
 {{- $name := $service.name -}}
+{{- $members := list -}}
+{{- range $service.members -}}{{- $members = append $members .name -}}{{- end -}}
 {{- $container := $name -}}
 {{- if .slot -}}{{- $container = printf "%s-%d" $name .slot -}}{{- end -}}
 {{- $arguments := concat $defaults.extraArgs (default list $values.extraArgs) -}}
@@ -83,7 +85,7 @@ seccompProfile: { type: RuntimeDefault }
     {{- with concat $defaults.extraEnv (default list $values.extraEnv) }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
-  {{- if and (eq $name "node-api") (include "kubus.apiPort" $root) }}
+  {{- if and (has "node-api" $members) (include "kubus.apiPort" $root) }}
   ports:
     - name: api
       containerPort: {{ include "kubus.apiPort" $root }}
@@ -125,27 +127,31 @@ seccompProfile: { type: RuntimeDefault }
     - name: identity-{{ $name }}
       mountPath: /etc/kubus/identities
       readOnly: true
-    - name: state-{{ $name }}
-      mountPath: {{ include "kubus.home" $root }}/state/{{ $name }}
+    {{- range $member := $members }}
+    - name: state-{{ $member }}
+      mountPath: {{ include "kubus.home" $root }}/state/{{ $member }}
+    {{- end }}
     {{- if ne $name "launcher" }}
     - name: control-{{ $name }}
       mountPath: {{ include "kubus.run" $root }}/control/{{ $name }}
     {{- end }}
-    {{- if $service.serves }}
-    - name: sockets-{{ $name }}
-      mountPath: {{ include "kubus.run" $root }}/sockets/{{ $name }}
+    {{- range $member := $service.members }}
+    {{- if $member.serves }}
+    - name: sockets-{{ $member.name }}
+      mountPath: {{ include "kubus.run" $root }}/sockets/{{ $member.name }}
+    {{- end }}
     {{- end }}
     - name: tmp-{{ $container }}
       mountPath: /tmp
     {{- if and $service.credentials (include "kubus.bootstraps" $root) }}
     - name: credentials
       mountPath: {{ include "kubus.home" $root }}/credentials
-      {{- if ne $name "node-agent" }}
+      {{- if not (has "node-agent" $members) }}
       readOnly: true
       {{- end }}
     {{- end }}
     {{- /* With bootstrap, only node-agent gets the bootstrap kubeconfig. */}}
-    {{- if and $service.credentials (include "kubus.member" $root) (or (eq $name "node-agent") (not (include "kubus.bootstraps" $root))) }}
+    {{- if and $service.credentials (include "kubus.member" $root) (or (has "node-agent" $members) (not (include "kubus.bootstraps" $root))) }}
     - name: cluster
       mountPath: /etc/kubus/cluster
       readOnly: true
@@ -155,10 +161,12 @@ seccompProfile: { type: RuntimeDefault }
       mountPath: /etc/kubus/nats-ca
       readOnly: true
     {{- end }}
-    {{- range $index, $path := $values.hostPaths }}
+    {{- range $member := $service.members }}
+    {{- range $index, $path := $member.values.hostPaths }}
     - name: host-path-{{ $index }}
       mountPath: {{ $path }}
       readOnly: true
+    {{- end }}
     {{- end }}
     {{- range $mount := $service.mounts }}
     {{- if $mount.socketsOf }}

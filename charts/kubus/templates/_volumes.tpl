@@ -25,18 +25,20 @@
 {{ include "kubus.hostPath" (list $name (include "kubus.path" (list $volume.path $)) (default "DirectoryOrCreate" $volume.type)) }}
 {{- end }}
 {{- end }}
-{{- range $service := $services }}
-{{ include "kubus.hostPath" (list (printf "identity-%s" $service.name) (printf "%s/containers/identities/%s" $home $service.name) "DirectoryOrCreate") }}
-{{ include "kubus.hostPath" (list (printf "state-%s" $service.name) (printf "%s/state/%s" $home $service.name) "DirectoryOrCreate") }}
-{{- if ne $service.name "launcher" }}
-{{ include "kubus.hostPath" (list (printf "control-%s" $service.name) (printf "%s/control/%s" $run $service.name) "DirectoryOrCreate") }}
+{{- range $container := (include "kubus.containers" . | fromYaml).containers }}
+{{ include "kubus.hostPath" (list (printf "identity-%s" $container.name) (printf "%s/containers/identities/%s" $home $container.name) "DirectoryOrCreate") }}
+{{- if ne $container.name "launcher" }}
+{{ include "kubus.hostPath" (list (printf "control-%s" $container.name) (printf "%s/control/%s" $run $container.name) "DirectoryOrCreate") }}
 {{- end }}
+{{- range $slot := $container.slots }}
+- name: tmp-{{ $container.name }}{{ if $slot }}-{{ $slot }}{{ end }}
+  emptyDir: { medium: Memory, sizeLimit: 16Mi }
+{{- end }}
+{{- end }}
+{{- range $service := $services }}
+{{ include "kubus.hostPath" (list (printf "state-%s" $service.name) (printf "%s/state/%s" $home $service.name) "DirectoryOrCreate") }}
 {{- if $service.serves }}
 {{ include "kubus.hostPath" (list (printf "sockets-%s" $service.name) (printf "%s/sockets/%s" $run $service.name) "DirectoryOrCreate") }}
-{{- end }}
-{{- range $slot := until (int (default 1 $service.values.instances)) }}
-- name: tmp-{{ $service.name }}{{ if $slot }}-{{ $slot }}{{ end }}
-  emptyDir: { medium: Memory, sizeLimit: 16Mi }
 {{- end }}
 {{- end }}
 {{ include "kubus.hostPath" (list "runtime" (include "kubus.runtimeFolder" .) (ternary "DirectoryOrCreate" "Directory" .Values.runtime.enabled)) }}

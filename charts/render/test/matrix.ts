@@ -29,6 +29,21 @@ export const matrix: Readonly<Record<string, Values>> = {
   'the runtime of the machine': { runtime: { enabled: false, socket: '/run/crio/crio.sock' } },
   'a runtime that is shared': { runtime: { enabled: false, socket: '/run/x/x.sock', shared: true } },
   'several instances': { services: { 'pod-workers': { instances: 3 }, prober: { instances: 2 } } },
+  'one container for all services': { placement: 'hosted' },
+  'groups that share containers': {
+    placement: 'groups',
+    groups: { control: ['config-sources', 'sync-loop', 'pod-workers'], status: ['prober', 'status-manager'] },
+    services: { 'pod-workers': { instances: 2 }, prober: { instances: 2 } },
+  },
+  'groups of a guest': {
+    cluster: { mode: 'bootstrap', kubeconfigSecret: 'bootstrap' },
+    placement: 'groups',
+    groups: {
+      values: ['cri-bridge', 'volume-manager', 'object-cache', 'prober'],
+      writes: ['status-manager', 'sync-loop'],
+    },
+    services: { 'volume-manager': { hostPaths: ['/srv/data'] }, prober: { instances: 2 } },
+  },
   'paths for volumes': { services: { 'volume-manager': { hostPaths: ['/srv/data', '/dev'] } } },
   'static pods of a folder': { manifests: { hostPath: '/etc/kubus/manifests' } },
   'static pods of a ConfigMap': { manifests: { configMap: 'pods' } },

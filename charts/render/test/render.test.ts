@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { containerConfig, containerDir } from '@kubus/launcher';
 import { parse } from 'yaml';
-import { type Manifest, wrongFields } from '../src/index.ts';
+import { type Manifest, type Values, wrongFields } from '../src/index.ts';
 import { matrix } from './matrix.ts';
 import { chart, containerOf, render, renderOverlay, renderPod } from './rendered-pod.ts';
 
@@ -43,7 +43,7 @@ describe.each(Object.entries(matrix))('%s', (_, values) => {
     for (const { name, readinessProbe } of pod.containers) {
       const port = readinessProbe?.httpGet?.port;
       if (port === undefined) continue;
-      expect(config.httpPorts[/-\d$/.test(name) ? name : `${name}-0`]).toBe(port);
+      expect(config.httpPorts[/-\d$|^services/.test(name) ? name : `${name}-0`]).toBe(port);
     }
   });
 });
@@ -131,6 +131,25 @@ test('a disabled service has no container, and members of a cluster have two mor
   expect(await services('several instances')).toEqual(
     expect.arrayContaining([...alone, 'pod-workers-1', 'pod-workers-2', 'prober-1']),
   );
+});
+
+test('services that share a container are those of the placement, which the launcher gets too', async () => {
+  const containers = async (name: string) =>
+    (await renderPod(matrix[name])).containers.map(({ args }) => args[0] === 'service' && args[1]).filter(Boolean);
+  expect(await containers('one container for all services')).toEqual(['launcher', 'services']);
+  // status-manager is for members alone: prober is left, and has its own.
+  expect(await containers('groups that share containers')).toEqual([
+    ...['launcher', 'services-control', 'pod-workers-1', 'cri-bridge', 'cni-bridge', 'volume-manager'],
+    ...['prober', 'prober-1', 'node-agent', 'node-api'],
+  ]);
+  expect(await containers('groups of a guest')).toEqual([
+    ...['launcher', 'config-sources', 'services-writes', 'pod-workers', 'services-values', 'cni-bridge'],
+    ...['prober-1', 'node-agent', 'node-api'],
+  ]);
+  const placementOf = async (name: string) => (parse(await renderOverlay(matrix[name])) as Values)['placement'];
+  expect(await placementOf('default')).toBeUndefined();
+  expect(await placementOf('one container for all services')).toBe('hosted');
+  expect(await placementOf('groups of a guest')).toEqual(matrix['groups of a guest']?.['groups']);
 });
 
 test('the DaemonSet avoids the nodes that it creates, in addition to its configured affinity', async () => {

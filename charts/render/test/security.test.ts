@@ -117,6 +117,40 @@ test('privileges and host paths are the documented ones', async () => {
   expect(Object.fromEntries(rendered)).toEqual(written);
 });
 
+test('a container of several services has what they have together, and no more', async () => {
+  const pod = await renderPod(matrix['groups of a guest']);
+  const of = (name: string) => {
+    const one = containerOf(pod, name);
+    const user = one.securityContext.runAsUser;
+    return { user, rights: rightsOf(one), machine: machineOf(pod, one).filter((path) => !path.includes('/state/')) };
+  };
+  expect(of('services-values')).toEqual({
+    user: 0,
+    rights: 'privileged',
+    machine: [
+      `${S}/sockets/object-cache rw`,
+      `${H}/credentials ro`,
+      '/srv/data ro',
+      `${H}/containerd ro`,
+      `${H}/pods rw Bidirectional`,
+      `${S}/containerd rw`,
+    ],
+  });
+  expect(of('services-writes')).toEqual({ user: 65_532, rights: '', machine: [`${H}/credentials ro`] });
+  // It has the state of prober-0, which is root's.
+  expect(of('prober-1')).toEqual({
+    user: 0,
+    rights: '',
+    machine: [`${H}/containers/identities/prober ro`, `${S}/control/prober rw`],
+  });
+  const states = containerOf(pod, 'services-values').volumeMounts.map(({ name }) => name);
+  expect(states.filter((name) => name.startsWith('state-'))).toEqual(
+    ['cri-bridge', 'volume-manager', 'object-cache', 'prober'].map((name) => `state-${name}`),
+  );
+  const control = containerOf(await renderPod(matrix['groups that share containers']), 'services-control');
+  expect([control.securityContext.runAsUser, rightsOf(control)]).toEqual([0, 'CHOWN DAC_OVERRIDE FOWNER KILL']);
+});
+
 test('users and capabilities are those of the contract', async () => {
   const contract = await readFile(new URL('../../../docs/containers.md', import.meta.url), 'utf8');
   const rows = [...contract.matchAll(/^\| (`[a-z`, -]+`) \| (kubus|root) \| ([A-Za-z_, ]+) \|/gm)];

@@ -43,6 +43,10 @@ test.each<[Values, string]>([
   [{ services: { prober: { extraEnv: [{ value: 'x' }] } } }, 'services.prober.extraEnv.0: '],
   [{ serviceDefaults: { resources: { limits: { memory: 'much' } } } }, 'serviceDefaults.resources.limits.memory: '],
   [{ services: { 'volume-manager': { hostPaths: ['srv'] } } }, 'services.volume-manager.hostPaths.0: '],
+  [{ placement: 'together' }, 'placement: '],
+  [{ placement: 'groups', groups: { a: ['prober', 'launcher'] } }, 'groups.a.1: '],
+  [{ placement: 'groups', groups: { a: ['prober'] } }, 'groups.a: '],
+  [{ placement: 'groups', groups: { 'a-b': ['prober', 'sync-loop'] } }, 'groups.a-b: the chart has no such value'],
   [{ updateStrategy: { type: 'Recreate' } }, 'updateStrategy'],
   [{ updateStrategy: { rollingUpdate: { maxSurge: 1 } } }, 'updateStrategy.rollingUpdate.maxSurge: '],
   [{ tolerations: [{ operator: 'Like' }] }, 'tolerations.0.operator: '],
@@ -59,6 +63,13 @@ test.each<[Values, string]>([
 test.each<[Values, string]>([
   [{ podMonitor: { enabled: true } }, "podMonitor.enabled needs the node's API"],
   [{ node: { config: '- a list' } }, 'node.config: '],
+  [{ placement: 'groups' }, 'groups: placement is groups, and there is none'],
+  [
+    { placement: 'groups', groups: { a: ['prober', 'sync-loop'], b: ['prober', 'node-api'] } },
+    'groups.b: prober is in two groups',
+  ],
+  [{ placement: 'hosted', services: { prober: { enabled: false } } }, 'services.prober.enabled: '],
+  [{ placement: 'hosted', services: { prober: { logLevel: 'debug' } } }, 'services.prober.logLevel: '],
 ])('%j is refused by the templates', async (values, message) => {
   await expect(renderChart(chart, { values })).rejects.toMatchObject({
     code: 'BadTemplate',

@@ -15,14 +15,14 @@ function reportFor({ method, url = '' }: IncomingMessage): 'live' | 'ready' | un
 }
 
 /**
- * Serves `/healthz`, `/readyz`, `/metrics` and, for the node's API, the same as `/metrics.json` on loopback. `port` 0 lets the system choose. Returns `host:port`.
+ * Serves `/healthz`, `/readyz` and, if there are metrics, `/metrics` and, for the node's API, the same as `/metrics.json` on loopback. `port` 0 lets the system choose. Returns `host:port`.
  *
  * Only the listening socket exists from the start: fastify is loaded with the first request for metrics, which saves every
  * service without such requests 10 MB and a tenth of its start time. The launcher asks for health all the time.
  */
 export async function serveHttp(options: {
-  health: Health;
-  metrics: Metrics;
+  health: Pick<Health, 'report'>;
+  metrics?: Metrics;
   port: number;
 }): Promise<{ address: string; close: () => Promise<void> }> {
   let app: Promise<FastifyInstance> | undefined;
@@ -36,7 +36,12 @@ export async function serveHttp(options: {
       response.end(JSON.stringify(report));
       return;
     }
-    app ??= makeApp(options);
+    const { metrics } = options;
+    if (metrics === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
+    app ??= makeApp(metrics);
     app.then(
       (made) => made.routing(request, response),
       (error: unknown) => response.writeHead(500).end(String(error)),
@@ -55,7 +60,7 @@ export async function serveHttp(options: {
   };
 }
 
-async function makeApp({ metrics }: { metrics: Metrics }): Promise<FastifyInstance> {
+async function makeApp(metrics: Metrics): Promise<FastifyInstance> {
   const { default: fastify } = await import('fastify');
   const app = fastify({ logger: false });
   app.get('/metrics', async (_request, reply) => {

@@ -33,6 +33,14 @@ export {
   measuringMessages,
   runServices,
 } from './run-service.ts';
+export {
+  type Placement,
+  groupsSchema,
+  hostProcess,
+  hostable,
+  placedServices,
+  placementSchema,
+} from './placement-config.ts';
 export { SealKey } from './seal-key.ts';
 export { OwnershipLost, SharedRecords } from './shared-records.ts';
 export { type Slot, SlotTaken, claimSlot } from './slot.ts';

@@ -58,6 +58,7 @@ describe('the node’s configuration', () => {
       },
       logLevel: 'info',
       journal: false,
+      placement: 'separate',
       httpPorts: {},
       manifests: { ...least.manifests, checkEveryMs: 20_000 },
       runtime: { ...least.runtime, sandboxesAtOnce: 8, cgroupRoot: '/' },

@@ -6,6 +6,7 @@ import { deadContainersSchema } from './dead-containers-config.ts';
 import { evictionSchema } from './eviction-config.ts';
 import { exclusiveSchema } from './exclusive-config.ts';
 import { imagesSchema } from './images-config.ts';
+import { placementSchema } from './placement-config.ts';
 import { serverSchema } from './server-config.ts';
 
 /** Quantities by the name of a resource, such as `cpu: 500m`. */
@@ -126,7 +127,9 @@ export const nodeConfigSchema = z.strictObject({
   state: z.string(),
   /** The number of instances of each service that shares the pods. */
   instances: z.partialRecord(z.enum(sharedServices), z.number().int().positive()).default({}),
-  /** Fixed HTTP ports by instance name; others are chosen by the system. */
+  /** Which services share a process. In a container, the process finds its services by this; a launcher that starts processes names them. */
+  placement: placementSchema.default('separate'),
+  /** Fixed HTTP ports by instance name, and by that of a process with several services, which serves only their health; others are chosen by the system. */
   httpPorts: z.record(z.string(), z.number().int().min(0).max(65535)).default({}),
   /** Omitted: the node has no static pods from files. */
   manifests: z

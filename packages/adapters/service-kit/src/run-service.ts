@@ -8,7 +8,8 @@ import { parseArgs } from 'node:util';
 import { systemClock } from './clock.ts';
 import { endAfter, endProcess } from './end-process.ts';
 import { followLogLevel } from './follow-log-level.ts';
-import { Health } from './health.ts';
+import { GroupHealth } from './group-health.ts';
+import type { Health } from './health.ts';
 import { serveHttp } from './http.ts';
 import { Liveness } from './liveness.ts';
 import { answerFinders, busPorts } from './join-bus.ts';
@@ -17,6 +18,7 @@ import { MachineLimits } from './machine-limits.ts';
 import { Metrics, addBusMetrics, addMessageCosts } from './metrics.ts';
 import { type NodeConfig, readNodeConfig, unknownFields } from './node-config.ts';
 import { withOwnLevel } from './own-level.ts';
+import { placedServices } from './placement-config.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { Reserve } from './reserve.ts';
 import { ServiceGroup, followElsewhere } from './service-group.ts';
@@ -74,7 +76,8 @@ export interface ServiceDefinition {
 /**
  * Runs services in this process: reads `--config FILE`, `--slot N` (default 0), `--services A,B` (default: all of them that the node has) and
  * `--elsewhere A` (those of them that another process runs at first), and serves until SIGTERM or SIGINT. The process that started this one
- * can move services out and back, see {@link followElsewhere}.
+ * can move services out and back, see {@link followElsewhere}. In a container, `--process NAME` stands for the services that the configuration
+ * puts there; their health is also served as one.
  * An error at start is one log line and exit code 1.
  */
 export async function runServices(definitions: readonly ServiceDefinition[]): Promise<void> {
@@ -88,23 +91,26 @@ export async function runServices(definitions: readonly ServiceDefinition[]): Pr
   process.once('SIGTERM', end);
   process.once('SIGINT', end);
   try {
-    const { config: file, slot, services: named, elsewhere } = parseArguments();
+    const { config: file, slot, services, process: shared, elsewhere } = parseArguments();
     const { config: read, unknown } = readNodeConfig(file);
     const config = withOwnLevel(read, process.env['KUBUS_LOG_LEVEL']);
     if (unknown.length > 0) {
       createLogger({ service: names, instance: names, level: config.logLevel }).warn({ file, unknown }, unknownFields);
     }
+    const named = shared === undefined ? services : servicesIn(shared, config);
     const present = definitions.filter(({ isPartOf }) => isPartOf?.(config) ?? true);
     const own = present.filter(({ name }) => named?.includes(name) ?? true);
-    const services = own.map(({ name }) => name);
-    const others = present.map(({ name }) => name).filter((name) => !services.includes(name));
+    const members = own.map(({ name }) => name);
+    const others = present.map(({ name }) => name).filter((name) => !members.includes(name));
     // A replay starts from the text of messages, which differs from a value that was not parsed.
-    const isDirect = services.length > 1 && !config.journal;
-    const direct = isDirect ? directDelivery(config, { services, others, slot, elsewhere }) : undefined;
+    const isDirect = members.length > 1 && !config.journal;
+    const direct = isDirect ? directDelivery(config, { services: members, others, slot, elsewhere }) : undefined;
+    const healths = new GroupHealth(members);
+    if (shared !== undefined) await serveHttp({ health: healths, port: config.httpPorts[shared] ?? 0 });
     group = new ServiceGroup({
-      services,
+      services: members,
       direct,
-      start: (name) => runService(definitionOf(own, name), config, slot, direct),
+      start: (name) => runService(definitionOf(own, name), { config, slot, direct, health: healths.begin(name) }),
     });
     await group.setElsewhere(elsewhere);
     const failed = (error: unknown) => {
@@ -124,6 +130,13 @@ function definitionOf(definitions: readonly ServiceDefinition[], name: ServiceNa
   return found;
 }
 
+/** The services of a process that the configuration names. Throws KubusError `usage` when it names none of that name. */
+function servicesIn(process: string, { placement }: NodeConfig): readonly ServiceName[] {
+  const placed = placedServices(placement).get(process);
+  if (placed !== undefined) return placed;
+  throw new KubusError('usage', `the node's configuration has no process ${process} (placement)`);
+}
+
 /** CPU time of this thread, in microseconds. */
 function cpuMicros(): number {
   const { user, system } = process.threadCpuUsage();
@@ -134,21 +147,24 @@ function parseArguments(): {
   config: string;
   slot: number;
   services: readonly string[] | undefined;
+  process: string | undefined;
   elsewhere: ServiceName[];
 } {
   const options = {
     config: { type: 'string' },
     slot: { type: 'string', default: '0' },
     services: { type: 'string' },
+    process: { type: 'string' },
     elsewhere: { type: 'string', default: '' },
   } as const;
-  const { config, slot, services, elsewhere } = parseArgs({ options }).values;
+  const { config, slot, services, process, elsewhere } = parseArgs({ options }).values;
   if (config === undefined) throw new KubusError('usage', '--config FILE is missing');
   if (!/^\d+$/.test(slot)) throw new KubusError('usage', `--slot ${slot} is not a number`);
   return {
     config,
     slot: Number(slot),
     services: services?.split(','),
+    process,
     elsewhere: serviceNames.filter((name) => elsewhere.split(',').includes(name)),
   };
 }
@@ -173,16 +189,14 @@ function directDelivery(
 /** Starts one instance of a service in this process. */
 async function runService(
   definition: ServiceDefinition,
-  config: NodeConfig,
-  slotNumber: number,
-  direct: DirectDelivery | undefined,
+  of: { config: NodeConfig; slot: number; direct: DirectDelivery | undefined; health: Health },
 ): Promise<RunningService> {
+  const { config, slot: slotNumber, direct, health } = of;
   const service = definition.name;
   const instance = `${service}-${slotNumber}`;
   const logger = createLogger({ service, instance, level: config.logLevel });
   const stateDir = join(config.state, service);
   const slot = claimSlot(stateDir, slotNumber);
-  const health = new Health();
   const liveness = new Liveness({ health, clock: systemClock });
   liveness.start();
   const limits = new MachineLimits({ stateDir, health, logger });

@@ -20,6 +20,7 @@ const programs = join(root, 'usr/lib/kubus');
 const built = [
   'packages/tools/cli',
   'packages/tools/launcher',
+  'packages/tools/service-host',
   'packages/observe/observatory-page',
   'packages/tools/contract-document',
 ];

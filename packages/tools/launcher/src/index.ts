@@ -60,13 +60,12 @@ export {
   type NodeShape,
   clusterServices,
   everyService,
-  hostProcess,
   nodeServices,
   processOf,
   servicesOf,
 } from './node/node-services.ts';
 export { readShape } from './node/node-shape.ts';
-export { type Placement, readPlacement } from './node/placement.ts';
+export { readPlacement } from './node/placement.ts';
 export { readPrivateConfig } from './node/private-config.ts';
 export {
   type NodeSettings,

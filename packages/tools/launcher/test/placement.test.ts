@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Placement, hostable } from '@kubus/service-kit';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import {
   runsServices,
   serviceProcesses,
 } from '../src/node/node-services.ts';
-import { type Placement, hostable, readPlacement } from '../src/node/placement.ts';
+import { readPlacement } from '../src/node/placement.ts';
 
 let folder = '';
 beforeAll(() => {

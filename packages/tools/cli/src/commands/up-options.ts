@@ -1,7 +1,6 @@
 import {
   type InstanceCounts,
   type NodeSettings,
-  type Placement,
   everyService,
   nodeNetworks,
   parsePublishedPort,
@@ -10,6 +9,7 @@ import {
   readPrivateConfig,
 } from '@kubus/launcher';
 import { toError } from '@kubus/ports';
+import type { Placement } from '@kubus/service-kit';
 import { InvalidArgumentError, Option } from 'commander';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';

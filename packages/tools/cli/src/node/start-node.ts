@@ -16,7 +16,6 @@ import {
   findProcesses,
   freePort,
   freePorts,
-  hostProcess,
   identitiesOf,
   inNetworkNamespace,
   inTransientScope,
@@ -36,6 +35,7 @@ import {
   takeKeptApi,
   writeSettings,
 } from '@kubus/launcher';
+import { hostProcess } from '@kubus/service-kit';
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { UpOptions } from '../commands/up-options.ts';

@@ -43,7 +43,10 @@ export function containerConfig(dir: ContainerDir, settings: ContainerSettings):
   const parsed = nodeConfigSchema.safeParse(patched);
   if (!parsed.success) throw wrong(parsed.error.issues, overlay?.file);
   const config = parsed.data;
-  return { ...config, httpPorts: { ...httpPorts(settings.httpPort, config.instances), ...config.httpPorts } };
+  return {
+    ...config,
+    httpPorts: { ...httpPorts(settings.httpPort, config.instances, config.placement), ...config.httpPorts },
+  };
 }
 
 function wrong(issues: readonly { path: PropertyKey[]; message: string }[], file = 'the environment'): ConfigError {

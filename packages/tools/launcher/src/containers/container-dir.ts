@@ -1,7 +1,9 @@
 import { dirname, join } from 'node:path';
 import { type ServiceName, serviceOfInstance } from '@kubus/contracts';
+import { hostProcess } from '@kubus/service-kit';
 import { LauncherError } from '../errors.ts';
 import { type NodeDir, type NodeDirOptions, nodeDir } from '../node/node-dir.ts';
+import { isSharedProcess } from '../node/node-services.ts';
 
 /** Which service serves each socket. The socket is in that service's folder, so that a container sees only the sockets it needs. */
 const socketServers: Readonly<Record<string, ServiceName>> = {
@@ -26,7 +28,7 @@ const LONGEST_FOLDER = 32;
 export interface ContainerDir extends NodeDir {
   /** The folder with the configuration of all services. */
   readonly sharedConfig: string;
-  /** The folder with one service's secret keys. */
+  /** The folder with the secret keys of one service, or of those that share a container, by the name of their process. */
   readonly identity: (service: string) => string;
   /** The file with the configuration of the NATS server. */
   readonly natsConfig: string;
@@ -34,8 +36,8 @@ export interface ContainerDir extends NodeDir {
   readonly natsData: string;
   /** The folder of the sockets that one service serves. */
   readonly sockets: (service: string) => string;
-  /** The control socket of process 1 in the instance's container. */
-  readonly control: (instance: string) => string;
+  /** The control socket of process 1 in the container of an instance, or of a process with several services. */
+  readonly control: (process: string) => string;
   /** The folder in which node-agent keeps the cluster credentials that it has requested, for all services that need them. */
   readonly credentials: string;
   /** The node's own CNI plugins. */
@@ -78,7 +80,10 @@ export function containerDir(node: string, folder: string, options?: NodeDirOpti
     natsConfig: join(shared, 'nats', 'nats.conf'),
     natsData: join(shared, 'nats-data'),
     sockets,
-    control: (instance) => join(dir.run, 'control', serviceOfInstance(instance), `${instance}.sock`),
+    control: (process) => {
+      const socket = isSharedProcess(process) ? hostProcess : process;
+      return join(dir.run, 'control', serviceOfInstance(process), `${socket}.sock`);
+    },
     socket: (name) => join(socketFolder(name, dir.run, sockets), `${name}.sock`),
     credentials: join(dir.root, 'credentials'),
     plugins: join(dir.root, 'cni', 'plugins'),

@@ -23,18 +23,19 @@ export class ContainerLauncher {
   /** Throws `SlotTaken` when another launcher of the node is running. */
   constructor(options: ContainerLauncherOptions) {
     const { dir, config, logger } = options;
-    const { instances, apiServer, observatory } = config;
+    const { placement, instances, apiServer, observatory } = config;
     this.#options = options;
     this.#processes = new ServiceProcesses({
       dir,
       logger,
       shape: {
-        placement: 'separate',
+        placement,
         instances,
         kubeconfig: apiServer?.kubeconfig,
         observatory: observatory !== undefined,
       },
       elsewhere: [],
+      movable: false,
       start: (name) => findRemoteProcess(dir.control(name), this.#stopping.signal),
       scale: () => {
         const message =

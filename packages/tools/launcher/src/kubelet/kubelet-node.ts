@@ -4,7 +4,7 @@ import { cgroupMounts, kernelMemory } from '@kubus/cgroup';
 import { runtimeNetwork } from '@kubus/cni-config';
 import { serviceOfInstance } from '@kubus/contracts';
 import type { KubeletSettings } from '@kubus/kubelet-config';
-import { type AdjustableLogger, systemClock } from '@kubus/service-kit';
+import { type AdjustableLogger, type Placement, systemClock } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { connect, isIPv6 } from 'node:net';
@@ -21,7 +21,6 @@ import { natsConfigFile, natsEnv, writeNatsConfig } from '../nats/nats-server.ts
 import { installNatives } from '../node/natives.ts';
 import { nodeProgramEnv, serviceProgram } from '../processes/node-program.ts';
 import { runsServices, sharedProcesses } from '../node/node-services.ts';
-import type { Placement } from '../node/placement.ts';
 import { identitiesFolder, nodeConfigFile } from '../node/node-settings.ts';
 import { endProcesses, findProcesses } from '../processes/process-record.ts';
 import { ServiceProcesses } from '../processes/service-processes.ts';

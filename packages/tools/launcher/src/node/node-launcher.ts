@@ -3,7 +3,7 @@ import { runtimeNetwork } from '@kubus/cni-config';
 import { contractsOf, serviceOfInstance } from '@kubus/contracts';
 import { importImages } from '@kubus/node-images';
 import { toError } from '@kubus/ports';
-import type { AdjustableLogger } from '@kubus/service-kit';
+import { type AdjustableLogger, hostProcess } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -27,7 +27,7 @@ import { startNats, writeNatsConfig } from '../nats/nats-server.ts';
 import { inNetworkNamespace } from '../network/network-namespace.ts';
 import { type NodeDir, createNodeDir } from './node-dir.ts';
 import { nodeProgramEnv, serviceProgram } from '../processes/node-program.ts';
-import { hostProcess, sharedProcesses } from './node-services.ts';
+import { sharedProcesses } from './node-services.ts';
 import {
   type NodeSettings,
   identitiesFolder,

@@ -1,7 +1,7 @@
 import type { ServiceName } from '@kubus/contracts';
+import { type Placement, hostProcess, placedServices } from '@kubus/service-kit';
 import { LauncherError } from '../errors.ts';
 import { type InstanceCounts, instancesOf } from '../nats/identities.ts';
-import { type Placement, hostable } from './placement.ts';
 
 /** The services of every node in the order of their start; none requires another one to be running. */
 export const nodeServices = [
@@ -60,27 +60,18 @@ export function servicesOf({ kubeconfig, api, observatory }: ServiceShape): read
   ];
 }
 
-/** The program of processes that several services share, and the name of the one that has all of them. */
-export const hostProcess = 'services';
-
 /** The services that share a process, by its name: `services`, or `services-NAME` of a group. */
 export function sharedProcesses(node: Omit<NodeShape, 'instances'>): ReadonlyMap<string, readonly ServiceName[]> {
   const { placement, elsewhere = [] } = node;
-  if (placement === 'separate') return new Map();
-  const groups = placement === 'hosted' ? [[hostProcess, hostable] as const] : namedProcesses(placement);
   const present = servicesOf(node);
   return new Map(
-    groups
+    [...placedServices(placement)]
       .map(([name, services]) => {
         const own = services.filter((service) => present.includes(service) && !elsewhere.includes(service));
         return [name, own] as const;
       })
       .filter(([, services]) => services.length > 1),
   );
-}
-
-function namedProcesses(groups: Exclude<Placement, string>): (readonly [string, readonly ServiceName[]])[] {
-  return Object.entries(groups).map(([name, services]) => [`${hostProcess}-${name}`, services] as const);
 }
 
 /** The instances that a process of the node runs. */
@@ -101,7 +92,12 @@ function isMovedOut(service: ServiceName, { movedOut = [] }: Pick<NodeShape, 'mo
 
 /** Whether a process of this name runs services. */
 export function runsServices(process: string): boolean {
-  return process === hostProcess || process.startsWith(`${hostProcess}-`) || /-\d+$/.test(process);
+  return isSharedProcess(process) || /-\d+$/.test(process);
+}
+
+/** Whether a process of this name has several services. */
+export function isSharedProcess(process: string): boolean {
+  return process === hostProcess || process.startsWith(`${hostProcess}-`);
 }
 
 /** The names of the processes that run the services of a node. */

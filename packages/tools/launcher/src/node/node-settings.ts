@@ -1,5 +1,5 @@
 import { ID_UNIT, sharedServices } from '@kubus/contracts';
-import { type NodeConfig, nodeConfigSchema } from '@kubus/service-kit';
+import { type NodeConfig, nodeConfigSchema, placementSchema } from '@kubus/service-kit';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -13,7 +13,6 @@ import { PRIVATE_NODE_IP } from '../network/network-namespace.ts';
 import type { Natives } from './natives.ts';
 import { type NodeDir, apiSocket, kubeApiAuthority, observatorySocket } from './node-dir.ts';
 import { isMember } from './node-services.ts';
-import { placementSchema } from './placement.ts';
 import { privateConfigSchema, withPrivateConfig } from './private-config.ts';
 import { BRIDGE, POD_CIDR } from '../network/pod-network.ts';
 
@@ -145,6 +144,7 @@ export async function writeNodeConfig(
     nats: { ...natsAccess(dir, settings), identities: identitiesFolder(dir) },
     state: join(dir.root, 'state'),
     instances: settings.instances,
+    placement: settings.placement,
     httpPorts: {},
     manifests: { path: settings.manifests, checkEveryMs: 20_000 },
     ...(await cluster(dir, settings)),

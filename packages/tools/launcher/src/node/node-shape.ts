@@ -14,9 +14,9 @@ export async function readShape(dir: NodeDir): Promise<NodeShape | undefined> {
 async function readContainerShape(root: string): Promise<NodeShape | undefined> {
   const text = await readFile(join(sharedConfig(root), 'node.json'), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
-  const { apiServer, observatory, instances } = nodeConfigSchema.parse(JSON.parse(text));
+  const { apiServer, observatory, placement, instances } = nodeConfigSchema.parse(JSON.parse(text));
   return {
-    placement: 'separate',
+    placement,
     instances,
     kubeconfig: apiServer?.kubeconfig,
     observatory: observatory !== undefined,

@@ -1,53 +1,12 @@
-import type { ServiceName } from '@kubus/contracts';
 import { toError } from '@kubus/ports';
+import { type Placement, groupsSchema } from '@kubus/service-kit';
 import { readFileSync, statSync } from 'node:fs';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { LauncherError } from '../errors.ts';
 
-/** The services that can share a process. The observatory and kube-api, which wait for the disk, always have their own, so that they do not disturb the others. */
-export const hostable = [
-  'cni-bridge',
-  'cri-bridge',
-  'volume-manager',
-  'pod-workers',
-  'prober',
-  'node-agent',
-  'sync-loop',
-  'config-sources',
-  'node-api',
-  'object-cache',
-  'status-manager',
-] as const satisfies readonly ServiceName[];
-
 /** More than a file of groups needs, in bytes. */
 const LARGEST = 64 * 1024;
-
-const groupsSchema = z
-  .record(
-    z.string().regex(/^[a-z]{1,20}$/, 'the name of a group is 1 to 20 letters from a to z'),
-    z.array(z.enum(hostable)).min(2, 'a group has at least two services'),
-  )
-  .refine((groups) => Object.keys(groups).length > 0, 'there is no group')
-  .superRefine((groups, context) => {
-    const seen = new Set<string>();
-    for (const [name, services] of Object.entries(groups)) {
-      for (const [index, service] of services.entries()) {
-        if (seen.has(service)) {
-          context.addIssue({ code: 'custom', path: [name, index], message: `${service} is named twice` });
-        }
-        seen.add(service);
-      }
-    }
-  });
-
-/**
- * Which services share a process: none, all in one, or groups by name. A service that no group names has a process of its own. Only the first
- * instance of a service is in a group.
- */
-export const placementSchema = z.union([z.enum(['separate', 'hosted']), groupsSchema]);
-/** See {@link placementSchema}. */
-export type Placement = z.infer<typeof placementSchema>;
 
 /**
  * The placement that `--placement` means.

@@ -79,6 +79,8 @@ export interface ServiceProcessesOptions {
   readonly hub?: boolean;
   /** Starts a process named by {@link serviceProcesses}. @param elsewhere those of its services that another process runs */
   readonly start: (process: string, elsewhere: readonly ServiceName[]) => Promise<SupervisedProcess>;
+  /** Whether a service can move out of the process that it shares. Default: true. */
+  readonly movable?: boolean;
   /** Prepares and saves a change of the number of instances; called before instances are started or stopped. */
   readonly scale: (instances: InstanceCounts) => Promise<void>;
 }
@@ -275,6 +277,10 @@ export class ServiceProcesses {
 
   /** Moves a service out of the process that it shares, or back. Returns its instance. */
   #move(service: ServiceName, isElsewhere: boolean): Promise<string> {
+    if (this.#options.movable === false) {
+      const message = `${service} shares a container with other services: give it its own (placement, see docs/containers.md)`;
+      throw new LauncherError('NotMovable', message, { context: { service } });
+    }
     const moved = this.#moving.then(async () => {
       const instance = `${service}-0`;
       if (this.#movedOut.includes(service) === isElsewhere) return instance;

@@ -5,7 +5,7 @@ import { type ContainerSettings, containerConfig } from '../../src/containers/co
 import { containerDir, linksOf } from '../../src/containers/container-dir.ts';
 import { KUBUS_USER, containerServices, userOf } from '../../src/containers/container-services.ts';
 import { readContainerDir, readInstallSettings } from '../../src/containers/environment.ts';
-import { nodeFlags } from '../../src/processes/node-program.ts';
+import { nodeFlags, sharedNodeFlags } from '../../src/processes/node-program.ts';
 import { testFolder } from '../support.ts';
 
 const base = { base: '/lib', runBase: '/run' };
@@ -33,7 +33,12 @@ describe('the folders of a node of containers', () => {
   test('leave room for the longest socket path', () => {
     const longest = 'n'.repeat(32);
     const dir = containerDir(longest, longest, { base: '/var/lib/kubus', runBase: '/run/kubus' });
-    for (const path of [`${dir.control('volume-manager-0')}.new`, `${dir.socket('observatory')}.new/s`]) {
+    const group = `services-${'g'.repeat(20)}`;
+    for (const path of [
+      `${dir.control('volume-manager-0')}.new`,
+      `${dir.control(group)}.new`,
+      `${dir.socket('observatory')}.new/s`,
+    ]) {
       expect(path.length).toBeLessThan(108);
     }
     expect(() => containerDir('a', `${longest}n`, base)).toThrow(expect.objectContaining({ code: 'FolderTooLong' }));
@@ -49,6 +54,20 @@ describe('the configuration of the services of a node in containers', () => {
     const ports = Object.values(httpPorts);
     expect(new Set(ports).size).toBe(ports.length);
     expect(ports).toHaveLength(containerServices.length - 1 + 3);
+  });
+
+  test('gives each container with several services one more, and the user root if any of them is', () => {
+    const placement = { status: ['prober', 'sync-loop'], runtime: ['cri-bridge', 'config-sources'] } as const;
+    const config = withOverlay({ placement, instances: { prober: 2 } });
+    expect(config.httpPorts).toMatchObject({ 'services-runtime': 10_312, 'services-status': 10_313 });
+    const ports = Object.values(config.httpPorts);
+    expect(new Set(ports).size).toBe(ports.length);
+    const users = (['prober', 'sync-loop', 'config-sources', 'cri-bridge'] as const).map((name) =>
+      userOf(name, config.placement),
+    );
+    expect(users).toEqual([KUBUS_USER, KUBUS_USER, 0, 0]);
+    expect(userOf('prober', 'hosted')).toBe(0);
+    expect(() => withOverlay({ placement: { status: ['prober'] } })).toThrow('a group has at least two services');
   });
 
   test('is changed by an overlay, field by field', () => {
@@ -128,5 +147,8 @@ describe('the environment of a container', () => {
 
 test('services run with the same Node.js options as under a launcher that starts all processes', async () => {
   const entryPoint = await readFile(join(import.meta.dirname, '../../container/kubus'), 'utf8');
-  expect(/^flags='(.*)'$/m.exec(entryPoint)?.[1]?.split(' ')).toEqual(nodeFlags);
+  const flags = /^flags='(.*)'$/m.exec(entryPoint)?.[1]?.split(' ') ?? [];
+  expect(flags).toEqual(nodeFlags);
+  const more = /^shared_flags='(.*)'$/m.exec(entryPoint)?.[1]?.split(' ') ?? [];
+  expect([...flags, ...more]).toEqual(sharedNodeFlags);
 });
