@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { ApiSource, ObjectCache, type TestNode, startNode } from '@kubus/harness';
+import { ApiSource, type NodeOptions, ObjectCache, type TestNode, startNode } from '@kubus/harness';
 
 /** A node whose pods and objects are published by the test in place of an API server's. */
 export interface ApiNode {
@@ -14,10 +14,13 @@ export interface ApiNode {
  *
  * @param onStart called with the node once it runs, before the first test.
  */
-export function sharedApiNode(onStart: (parts: ApiNode) => Promise<void> | void): void {
+export function sharedApiNode(
+  onStart: (parts: ApiNode) => Promise<void> | void,
+  options: Pick<NodeOptions, 'prepare' | 'up'> = {},
+): void {
   let parts: ApiNode | undefined;
   beforeAll(async () => {
-    const node = await startNode({ elsewhere: ['config-sources'] });
+    const node = await startNode({ ...options, elsewhere: ['config-sources'] });
     parts = { node, api: await ApiSource.open(node), objects: await ObjectCache.open(node) };
     await onStart(parts);
   });

@@ -241,7 +241,29 @@ test('containers of pods that have ended go first, and images when they are gone
   expect(removals).toBe(0);
   runtimes.remove('done');
   await settled();
-  expect([removesEnded(), removals]).toEqual([[undefined, true, undefined], 1]);
+  expect([removesEnded(), removals]).toEqual([[undefined, true, undefined], 0]);
+  // The runtime has up to three seconds to give back what was theirs.
+  await pass(2_750);
+  expect(removals).toBe(0);
+  await pass(250);
+  expect(removals).toBe(1);
+  watching.stop();
+});
+
+test('what the runtime gives back a moment after containers were removed costs no pod', async () => {
+  runs('first', 1);
+  runs('second', 1);
+  left.disk = -50;
+  const watching = watch({ 'nodefs.available': '10%' });
+  await settled();
+  expect(uids()).toEqual(['first']);
+  works.remove('first');
+  ends('first');
+  await pass(1_000);
+  expect(uids()).toEqual(['first']);
+  left.disk = 50;
+  await pass(60_000);
+  expect(uids()).toEqual(['first']);
   watching.stop();
 });
 

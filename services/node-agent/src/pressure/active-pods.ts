@@ -56,17 +56,22 @@ export class ActivePods {
     return this.#until(() => this.#works.get(uid) === undefined || this.hasEnded(uid), signal);
   }
 
+  /** Resolves when {@link areEmptied} holds, or with the signal. */
+  emptied(createdBefore: number, signal: AbortSignal): Promise<void> {
+    return this.#until(() => this.areEmptied(createdBefore), signal);
+  }
+
   /**
-   * Resolves when the runtime has nothing more of pods that have ended, or with the signal.
+   * Whether the runtime has nothing more of pods that have ended.
    *
    * @param createdBefore containers that are younger stay; milliseconds since the Unix epoch
    */
-  emptied(createdBefore: number, signal: AbortSignal): Promise<void> {
+  areEmptied(createdBefore: number): boolean {
     const isOld = ({ createdAt }: RuntimeContainer) => nanosToMs(createdAt) <= createdBefore;
     const isLeft = ({ ref, containers, sandboxes }: RuntimePod) =>
       this.#workers.get(ref.uid)?.value.state === 'terminated' &&
       (containers.some(isOld) || (containers.length === 0 && sandboxes.length > 0));
-    return this.#until(() => !this.runtimePods().some(isLeft), signal);
+    return !this.runtimePods().some(isLeft);
   }
 
   async #until(isSo: () => boolean, signal: AbortSignal): Promise<void> {

@@ -43,6 +43,13 @@ const LIMIT_GRACE_SECONDS = 1;
 /** How long the removal of images may take, in milliseconds. */
 const RECLAIM_MS = 120_000;
 
+/**
+ * How long after its removal a container may still be on the disk, in milliseconds, and how often that is looked at: the runtime gives its
+ * layer back with its next garbage collection (containerd 1.6: 0.2 to 0.8 s later).
+ */
+const FREEING_MS = 3_000;
+const FREEING_LOOK_MS = 250;
+
 export interface EvictionOptions {
   readonly bus: Bus;
   readonly clock: Clock;
@@ -56,6 +63,11 @@ export interface EvictionOptions {
   readonly minContainerAgeMs: number;
 }
 
+interface Seen {
+  readonly observations: Observations;
+  readonly isMet: boolean;
+}
+
 /** Why something is reclaimed. */
 export interface Need {
   /** The thresholds that are met, memory first; never empty. */
@@ -63,7 +75,7 @@ export interface Need {
   readonly observations: Observations;
   readonly disks: Disks;
   /** Reads again what is left, and whether any threshold is met, its minimum reclaim included. */
-  readonly look: () => Promise<{ readonly observations: Observations; readonly isMet: boolean }>;
+  readonly look: () => Promise<Seen>;
   /** Publishes that pods that have ended keep no containers, until that has happened. */
   readonly withoutEnded: (removed: () => Promise<void>) => Promise<void>;
   /** The message that said so. */
@@ -178,22 +190,39 @@ export class Eviction {
   }> {
     const reclaimed: Reclaimed[] = [];
     const removals: Cause[] = [];
-    let seen = { observations: need.observations, isMet: true };
+    let seen: Seen = { observations: need.observations, isMet: true };
     for (const what of reclaimableFor(signal, need.disks)) {
-      if (what === 'containers') await this.#removeEnded(need);
-      else removals.push(...(await this.#removeImages(causes, need.signal)));
       const before = seen.observations;
-      seen = await need.look();
+      if (what === 'containers') {
+        seen = (await this.#removeEnded(need)) ? await this.#freed(need) : await need.look();
+      } else {
+        removals.push(...(await this.#removeImages(causes, need.signal)));
+        seen = await need.look();
+      }
       reclaimed.push(reclaimedOf(what, signal, { before, after: seen.observations }));
     }
     return { reclaimed, isMet: seen.isMet, removals };
   }
 
-  async #removeEnded({ withoutEnded, signal }: Need): Promise<void> {
+  /** Resolves with whether anything was removed. */
+  async #removeEnded({ withoutEnded, signal }: Need): Promise<boolean> {
     const { clock, minContainerAgeMs, pods } = this.#options;
-    await withoutEnded(() =>
-      this.#atMost(CLEANUP_MS, signal, (limit) => pods.emptied(clock.now() - minContainerAgeMs, limit)),
-    );
+    const createdBefore = clock.now() - minContainerAgeMs;
+    const hadSome = !pods.areEmptied(createdBefore);
+    await withoutEnded(() => this.#atMost(CLEANUP_MS, signal, (limit) => pods.emptied(createdBefore, limit)));
+    return hadSome && pods.areEmptied(createdBefore);
+  }
+
+  /** What is left when containers were removed: the runtime may give back a moment later what was theirs. */
+  async #freed({ look, signal }: Need): Promise<Seen> {
+    const { clock } = this.#options;
+    const end = clock.now() + FREEING_MS;
+    let seen = await look();
+    while (seen.isMet && clock.now() < end && !signal.aborted) {
+      await sleep(clock, FREEING_LOOK_MS, signal);
+      seen = await look();
+    }
+    return seen;
   }
 
   /** Does `work` with a signal that aborts after this time. */
@@ -257,7 +286,10 @@ export class Eviction {
         decision,
       };
       const how = { ...eviction, counted: threshold.signal, causes, signal: need.signal };
-      if (await this.#evict(pod, how)) return true;
+      if (!(await this.#evict(pod, how))) continue;
+      // What comes back a moment later must not cost a second pod.
+      if (SIGNALS[threshold.signal].condition === 'DiskPressure') await this.#freed(need);
+      return true;
     }
     logger.info({}, 'Eviction manager: unable to evict any pods from the node');
     return false;
