@@ -72,44 +72,80 @@ onNode(
   },
 );
 
+/** Leaves a process no file descriptor: what is open stays. Returns how many it has, and what gives it the others again. */
+async function takeDescriptors(
+  node: TestNode,
+  what: string,
+): Promise<{ had: number; giveBack: () => Promise<string> }> {
+  const { pid } = (await node.process(what)) ?? {};
+  const limits = await readFile(`/proc/${pid}/limits`, 'utf8');
+  const before = /Max open files\s+(\d+)/.exec(limits)?.[1] ?? '';
+  const limit = (count: string) => runCommand(['prlimit', '--pid', String(pid), `--nofile=${count}:`]);
+  // The first number that is free: what is opened next fails.
+  const open = new Set((await readdir(`/proc/${pid}/fd`)).map(Number));
+  let free = 0;
+  while (open.has(free)) free += 1;
+  await limit(String(free));
+  return { had: free, giveBack: () => limit(before) };
+}
+
 onNode('a service without file descriptors says so, and goes on when it has some again', async (node) => {
   await withoutLosses(node, 'descriptors', async () => {
-    const { pid } = (await node.process('sync-loop-0')) ?? {};
-    const limits = await readFile(`/proc/${pid}/limits`, 'utf8');
-    const before = /Max open files\s+(\d+)/.exec(limits)?.[1] ?? '';
-    const limit = (count: string) => runCommand(['prlimit', '--pid', String(pid), `--nofile=${count}:`]);
-    // The first number that is free: what is opened next fails, and what is open stays.
-    const open = new Set((await readdir(`/proc/${pid}/fd`)).map(Number));
-    let free = 0;
-    while (open.has(free)) free += 1;
-    await limit(String(free));
+    const { had, giveBack } = await takeDescriptors(node, 'sync-loop-0');
     try {
       const said = await poll('the problem', async () =>
         (await problems(node)).find((one) => one.startsWith('sync-loop-0: file descriptors')),
       );
       expect(said).toBe(
-        `sync-loop-0: file descriptors: no file descriptor of ${free} is left (EMFILE): raise the limit (LimitNOFILE= of the unit, "ulimit -n" before the start) and restart the service`,
+        `sync-loop-0: file descriptors: no file descriptor of ${had} is left (EMFILE): raise the limit (LimitNOFILE= of the unit, "ulimit -n" before the start) and restart the service`,
       );
     } finally {
-      await limit(before);
+      await giveBack();
     }
   });
 });
+
+for (const what of ['launcher', 'nats-server', 'containerd']) {
+  onNode(
+    `${what} without file descriptors is named, ends nothing, and goes on when it has some again`,
+    async (node) => {
+      await withoutLosses(node, what, async () => {
+        const { had, giveBack } = await takeDescriptors(node, what);
+        try {
+          const said = await poll('the problem', async () => {
+            const { stdout, stderr } = await node.kubus('status');
+            const lines = `${stdout}${stderr}`.split('\n');
+            return lines.find((line) => line.includes(`${what}: no file descriptor of ${had} is left (EMFILE)`));
+          });
+          expect(said).toContain(`raise the limit with "prlimit --pid ${(await node.process(what))?.pid} --nofile=N"`);
+          await node.writeManifest(`${what}-meanwhile.json`, pod(`${what}-meanwhile`));
+        } finally {
+          await giveBack();
+        }
+        await node.watch.waitForPod(`${what}-meanwhile`);
+      });
+    },
+  );
+}
 
 onNode('a node whose disk is full says so, and goes on when there is room', async (node) => {
   const filler = join(node.dir.state('.'), 'filler');
   await withoutLosses(node, 'full', async () => {
     const block = Buffer.alloc(16 * 1024);
+    const fill = () => {
+      try {
+        for (;;) writeFileSync(filler, block, { flag: 'a' });
+      } catch (error) {
+        if (!hasErrno(error, 'ENOSPC')) throw error;
+      }
+    };
     try {
-      for (;;) writeFileSync(filler, block, { flag: 'a' });
-    } catch (error) {
-      if (!hasErrno(error, 'ENOSPC')) throw error;
-    }
-    try {
-      const found = await problems(node);
-      expect(found).toContainEqual(
-        `sync-loop-0: disk: the disk of ${node.dir.state('sync-loop')} is full (ENOSPC): make room on it`,
-      );
+      const full = `sync-loop-0: disk: the disk of ${node.dir.state('sync-loop')} is full (ENOSPC): make room on it`;
+      // A service whose write fails gives its reserve back: that is filled, too.
+      await poll('the problem', async () => {
+        fill();
+        return (await problems(node)).includes(full) ? true : undefined;
+      });
     } finally {
       rmSync(filler);
     }

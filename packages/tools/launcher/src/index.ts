@@ -41,6 +41,7 @@ export {
   recordOf,
   writeRecord,
 } from './processes/process-record.ts';
+export { descriptorsText, withoutDescriptors } from './processes/descriptors.ts';
 export { cleanStopped } from './node/clean-stopped.ts';
 export { type ListedNode, listNodes, nodeNames } from './node/list-nodes.ts';
 export { hasKeptApi, takeKeptApi } from './node/kept-api.ts';

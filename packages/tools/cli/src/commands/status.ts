@@ -10,12 +10,14 @@ import {
 } from '@kubus/contracts';
 import {
   type NodeShape,
+  descriptorsText,
   instancesOf,
   processOf,
   readRecords,
   readSettings,
   readShape,
   servicesOf,
+  withoutDescriptors,
 } from '@kubus/launcher';
 import { formatAge } from '@kubus/pod';
 import type { Command } from 'commander';
@@ -92,13 +94,16 @@ export async function healthOf(link: NodeLink) {
       ...(stuck !== undefined && { stuck }),
     });
   }
-  const healthy = services.every(({ state }) => state === 'Ready');
-  return { node: link.bus.node, healthy, services, runtime, network, connections, manifests };
+  const processes = (await withoutDescriptors(link.dir.processes)).map((one) => ({
+    ...{ process: one.process, pid: one.pid, problem: descriptorsText(one) },
+  }));
+  const healthy = processes.length === 0 && services.every(({ state }) => state === 'Ready');
+  return { node: link.bus.node, healthy, services, processes, runtime, network, connections, manifests };
 }
 
 async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Promise<void> {
   const health = await healthOf(link);
-  const { healthy, services, runtime, network, connections, manifests } = health;
+  const { healthy, services, processes, runtime, network, connections, manifests } = health;
   if (output !== undefined) printKubusDocument('NodeHealth', health, output);
   else {
     const isShared = services.some(({ instance, process }) => process !== instance);
@@ -119,6 +124,7 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
       ),
     );
     print('');
+    for (const { process: what, problem } of processes) print(`process  ${what}: ${problem}`);
     const name = runtime?.name === undefined ? 'unknown' : `${runtime.name} ${runtime.version ?? ''}`;
     print(`runtime  ${name}: ${runtime?.ready === true ? 'ready' : (runtime?.message ?? 'unknown')}`);
     const by = runtime?.network === 'runtime' ? 'set up by the runtime' : (network?.file ?? 'no CNI configuration');

@@ -1,7 +1,15 @@
 import type { Bus, FactHandlers, FactReader, StoredMessage, Transport } from '@kubus/bus';
 import { PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
 import { type FactDeclaration, contractsOf } from '@kubus/contracts';
-import { type NodeDir, identitiesFolder, natsAccess, nodeDir, readSettings } from '@kubus/launcher';
+import {
+  type NodeDir,
+  descriptorsText,
+  identitiesFolder,
+  natsAccess,
+  nodeDir,
+  readSettings,
+  withoutDescriptors,
+} from '@kubus/launcher';
 import { ignoring, silentLogger } from '@kubus/ports';
 import { joinBus, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -32,11 +40,14 @@ export async function connectNode(node: string): Promise<NodeLink> {
   const settings = await readSettings(dir);
   const faults = settings?.faults ?? false;
   const { url: servers, tls } = natsAccess(dir, settings);
-  const connection = await connectNats({ servers, tls, instance: PEOPLE, seed, once: true }).catch((error: unknown) => {
-    throw new UserError(
-      `NATS of node ${node} cannot be reached (${String(error)}): start the node with ${upCommand(node)}`,
-    );
-  });
+  const connection = await connectNats({ servers, tls, instance: PEOPLE, seed, once: true }).catch(
+    async (error: unknown) => {
+      await refuseWithoutDescriptors(dir);
+      throw new UserError(
+        `NATS of node ${node} cannot be reached (${String(error)}): start the node with ${upCommand(node)}`,
+      );
+    },
+  );
   const { bus, transport } = joinBus({
     connection,
     node,
@@ -48,7 +59,10 @@ export async function connectNode(node: string): Promise<NodeLink> {
     logger: silentLogger,
     contracts: contractsOf({ faults }),
   });
-  await connected(transport, dir);
+  await connected(transport, dir).catch(async (error: unknown) => {
+    await refuseWithoutDescriptors(dir);
+    throw error;
+  });
   // A random inbox, so that no other command with the same identity receives the messages.
   const inbox = () => `${inboxPrefix(PEOPLE)}.${systemIds.hex(8)}`;
   return {
@@ -63,6 +77,14 @@ export async function connectNode(node: string): Promise<NodeLink> {
       return reader;
     },
   };
+}
+
+/** A node that does not answer may have a process that can open nothing any more: says so instead. */
+async function refuseWithoutDescriptors({ node, processes }: NodeDir): Promise<void> {
+  const found = await withoutDescriptors(processes);
+  if (found.length === 0) return;
+  const lines = found.map((one) => `${one.process}: ${descriptorsText(one)}`);
+  throw new UserError(`node ${node} does not answer, ${lines.join('; ')}`);
 }
 
 function connected(transport: Transport, dir: NodeDir): Promise<void> {

@@ -24,8 +24,9 @@ export const documents = {
     commands: ['status'],
     fields: {
       node: 'its name',
-      healthy: 'whether every service is ready; else the exit code is 1',
+      healthy: 'whether every service is ready and no process lacks file descriptors; else the exit code is 1',
       services: 'instance, state (Ready, NotReady, Down), version, pid, latencyMs, pods, problems, stuck',
+      processes: 'those of the node without a file descriptor left: process, pid, problem',
       runtime: 'the condition of the container runtime',
       network: 'the condition of the pod network',
       connections:

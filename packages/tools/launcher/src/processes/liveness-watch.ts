@@ -101,7 +101,10 @@ export class LivenessWatch {
   }
 }
 
-/** What is wrong with a service; `unknown` when this process was too late itself, so that the machine is what is slow. */
+/**
+ * What is wrong with a service; `unknown` when this process was too late itself, so that the machine is what is slow, or has no file
+ * descriptor to ask with.
+ */
 function problemAt(address: string, answerMs: number): Promise<string | undefined> {
   const began = performance.now();
   return new Promise((resolve) => {
@@ -122,7 +125,10 @@ function problemAt(address: string, answerMs: number): Promise<string | undefine
       answer.on('end', () => done(answer.statusCode === 200 ? undefined : failedChecks(text)));
       answer.on('error', (error) => done(error.message));
     });
-    asked.on('error', (error) => done(hasErrno(error, 'ECONNREFUSED') ? 'its health is not served' : error.message));
+    asked.on('error', (error) => {
+      if (hasErrno(error, 'EMFILE', 'ENFILE')) done('unknown');
+      else done(hasErrno(error, 'ECONNREFUSED') ? 'its health is not served' : error.message);
+    });
   });
 }
 
