@@ -7,7 +7,7 @@ import {
   recordingNameSchema,
 } from '@kubus/contracts/observatory';
 import { type Clock, type Ids, type Logger, toError } from '@kubus/ports';
-import { type Meta, RecordingError, RecordingReader, RecordingWriter } from '@kubus/recording';
+import { type Meta, RecordingError, RecordingReader, RecordingWriter, isDiskFull } from '@kubus/recording';
 import { createReadStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -44,6 +44,8 @@ export class NodeRecordings implements Recordings {
   readonly #options: NodeRecordingsOptions;
   readonly #live: RecordingWriter;
   readonly #ticks: LiveTicks;
+  /** Recordings that may have been growing when the service ended, and could not be looked at yet. */
+  readonly #waiting: Set<string>;
   readonly #listeners: ((messages: readonly StoredMessage[]) => void)[] = [];
 
   constructor(options: NodeRecordingsOptions) {
@@ -57,12 +59,18 @@ export class NodeRecordings implements Recordings {
     const { clock, logger, limits } = options;
     this.recorder = new Recorder({
       ...{ live: this.#live, clock, logger, limits },
+      prepare: () => this.#resume(),
       onMessages: (messages) => {
         for (const listener of this.#listeners) listener(messages);
       },
       onFull: (name) => void this.#seal(name),
     });
-    this.#resume();
+    this.#waiting = new Set(this.#names());
+    try {
+      this.#resume();
+    } catch (error) {
+      logger.error({ err: toError(error) }, 'recordings are continued when there is room on the disk');
+    }
   }
 
   get node(): string {
@@ -105,15 +113,21 @@ export class NodeRecordings implements Recordings {
     const path = this.#free(name);
     const meta: Meta = { ...this.#meta, name, state: 'recording' };
     const { last } = this.#live;
-    const writer = RecordingWriter.create(path, meta, { contract: '1', ...(last !== undefined && { after: last }) });
-    this.recorder.add(name, writer);
+    try {
+      const writer = RecordingWriter.create(path, meta, { contract: '1', ...(last !== undefined && { after: last }) });
+      this.recorder.add(name, writer);
+    } catch (error) {
+      // The name is free again.
+      for (const end of ['', ...JOURNAL]) rmSync(`${path}${end}`, { force: true });
+      throw isDiskFull(error) ? noRoom(error) : error;
+    }
     this.#options.logger.info({ recording: name }, 'recording started');
     return this.document(name);
   }
 
   async stop(name: string): Promise<RecordingDocument> {
     this.path(name);
-    if (this.recorder.finish(name) === undefined) {
+    if (this.#finish(name) === undefined) {
       throw new RequestError(409, 'not-recording', `recording "${name}" has ended already`);
     }
     await this.#seal(name);
@@ -124,7 +138,8 @@ export class NodeRecordings implements Recordings {
   remove(name: string): void {
     if (name === LIVE) throw new RequestError(409, 'live', `${LIVE} always exists and cannot be changed`);
     const path = this.path(name);
-    this.recorder.finish(name);
+    this.recorder.abandon(name);
+    this.#waiting.delete(name);
     for (const end of ['', ...JOURNAL]) rmSync(`${path}${end}`, { force: true });
   }
 
@@ -174,6 +189,15 @@ export class NodeRecordings implements Recordings {
     this.recorder.close();
   }
 
+  #finish(name: string): RecordingWriter | undefined {
+    try {
+      this.#resume();
+      return this.recorder.finish(name);
+    } catch (error) {
+      throw isDiskFull(error) ? noRoom(error) : error;
+    }
+  }
+
   get #meta(): Omit<Meta, 'name' | 'state'> {
     const { node, version, clock } = this.#options;
     return { node, version, began: clock.now() };
@@ -193,6 +217,7 @@ export class NodeRecordings implements Recordings {
     try {
       if (existsSync(path)) return RecordingWriter.open(path);
     } catch (error) {
+      if (!(error instanceof RecordingError)) throw error;
       const aside = `${path}.damaged`;
       this.#options.logger.error(
         { err: toError(error), aside },
@@ -204,14 +229,17 @@ export class NodeRecordings implements Recordings {
     return RecordingWriter.create(path, { ...this.#meta, name: LIVE, state: 'live' }, { contract: '1' });
   }
 
+  /** Continues the recordings that were growing. Throws while the disk is full: none of them is to miss a message. */
   #resume(): void {
-    for (const name of this.#names()) {
+    for (const name of this.#waiting) {
       try {
         const path = this.path(name);
         if (metaOf(path).state === 'recording') this.recorder.add(name, RecordingWriter.open(path));
       } catch (error) {
+        if (isDiskFull(error)) throw error;
         this.#options.logger.error({ recording: name, err: toError(error) }, 'a recording cannot be continued');
       }
+      this.#waiting.delete(name);
     }
   }
 
@@ -246,6 +274,10 @@ export class NodeRecordings implements Recordings {
       );
     }
   }
+}
+
+function noRoom(cause: unknown): RequestError {
+  return new RequestError(507, 'disk-full', 'the disk of the recordings takes no more: make room on it', cause);
 }
 
 function metaOf(path: string): Meta {

@@ -1,7 +1,7 @@
 import type { StoredMessage } from '@kubus/bus';
 import type { RecordState } from '@kubus/bus-nats';
 import { type Clock, type Logger, toError } from '@kubus/ports';
-import type { BrokerLife, RecordingWriter } from '@kubus/recording';
+import { type BrokerLife, type RecordingWriter, isDiskFull } from '@kubus/recording';
 
 /**
  * How many messages are requested again after a lost connection, to check that the broker still has the same record.
@@ -21,6 +21,8 @@ export interface RecorderOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: RecorderLimits;
+  /** Called before messages are written; what it throws is as if they could not be. */
+  readonly prepare: () => void;
   /** Called with what has been written. */
   readonly onMessages: (messages: readonly StoredMessage[]) => void;
   /** Called when a recording has ended by itself. */
@@ -40,6 +42,7 @@ export class Recorder {
   /** The start of the broker's new record has not been written yet. */
   #newLife = false;
   #droppedAt = 0;
+  #problem: string | undefined;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -48,6 +51,11 @@ export class Recorder {
 
   get recording(): readonly string[] {
     return [...this.#named.keys()];
+  }
+
+  /** Why nothing is recorded now; undefined: it is. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /** The broker is connected: returns the sequence number from which its messages are needed. */
@@ -75,7 +83,19 @@ export class Recorder {
     return Math.max(first, known.broker, had - LOOK_BACK);
   }
 
+  /** Throws, having written nothing to the live recording, when the disk is full: what was taken is then to be taken again. */
   take(messages: readonly StoredMessage[]): void {
+    try {
+      this.#options.prepare();
+      this.#take(messages);
+      this.#say(undefined);
+    } catch (error) {
+      if (isDiskFull(error)) this.#say('the disk takes no more: nothing is recorded until there is room on it');
+      throw error;
+    }
+  }
+
+  #take(messages: readonly StoredMessage[]): void {
     const batch: StoredMessage[] = [];
     for (const { seq, stored, message } of messages) {
       const place = this.#place(seq, stored, message.subject, batch.length > 0);
@@ -94,9 +114,16 @@ export class Recorder {
   /** Ends a recording that a user started; returns undefined when none has that name. */
   finish(name: string): RecordingWriter | undefined {
     const writer = this.#named.get(name);
-    this.#named.delete(name);
+    // It goes on when that cannot be written.
     writer?.finish(this.#options.clock.now());
+    this.#named.delete(name);
     return writer;
+  }
+
+  /** Writes no more into a recording that is about to be removed: that needs no room. */
+  abandon(name: string): void {
+    this.#named.get(name)?.close();
+    this.#named.delete(name);
   }
 
   /** Leaves all recordings as they are, for the next start of the service. */
@@ -133,6 +160,8 @@ export class Recorder {
         writer.append(batch, life);
         if (writer.bytes > limits.recordingBytes) this.#end(name, 'it has reached its size limit');
       } catch (error) {
+        // It has a hole otherwise: it is written again together with the live one.
+        if (isDiskFull(error)) throw error;
         this.#end(name, 'it cannot be written', error);
       }
     }
@@ -153,6 +182,15 @@ export class Recorder {
       logger.error({ recording: name, err: toError(error) }, 'the end of a recording cannot be written');
     }
     onFull(name);
+  }
+
+  /** A change is logged once. */
+  #say(problem: string | undefined): void {
+    const { logger } = this.#options;
+    if (problem === this.#problem) return;
+    if (problem === undefined) logger.info({}, 'the disk takes what is recorded again');
+    else logger.error({}, problem);
+    this.#problem = problem;
   }
 
   #drop(): void {

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 
 /** Thrown when a request cannot be fulfilled: `status` is the HTTP status, the message is for people. */
 export class RequestError extends KubusError {
-  readonly status: 400 | 404 | 405 | 409 | 413 | 503;
+  readonly status: 400 | 404 | 405 | 409 | 413 | 503 | 507;
 
   constructor(status: RequestError['status'], code: string, message: string, cause?: unknown) {
     super(code, message, { cause });

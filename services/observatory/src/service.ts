@@ -45,7 +45,10 @@ export const observatory: ServiceDefinition = {
       httpServer((request, response) => app.routing(request, response), uploadLimits),
     );
     liveness.door('page', httpDoor({ socketPath: socket, path: '/-' }));
-    health.ready('record', () => (follower.following ? undefined : 'the record is not being followed'));
+    health.ready(
+      'record',
+      () => recorder.problem ?? (follower.following ? undefined : 'the record is not being followed'),
+    );
     metrics.add({
       type: 'gauge',
       name: 'kubus_observatory_recordings',

@@ -84,12 +84,21 @@ export class RecordFollower {
   async #run(): Promise<void> {
     const { logger } = this.#options;
     let wait = RETRY_FIRST_MS;
+    /** Why it could not be followed the last time: said once. */
+    let problem: string | undefined;
+    const works = () => {
+      wait = RETRY_FIRST_MS;
+      problem = undefined;
+    };
     while (!this.#isOver()) {
       try {
-        await this.#follow(() => (wait = RETRY_FIRST_MS));
+        await this.#follow(works);
       } catch (error) {
-        if (!this.#isOver() && !(error instanceof Interrupted))
-          logger.warn({ err: toError(error) }, 'the record cannot be followed');
+        const { message } = toError(error);
+        if (!this.#isOver() && !(error instanceof Interrupted) && message !== problem) {
+          logger.warn({ err: toError(error) }, 'the record cannot be followed; trying again until it can be');
+          problem = message;
+        }
       }
       this.#following = false;
       if (!this.#isOver()) await this.#pause(wait);
@@ -108,7 +117,11 @@ export class RecordFollower {
     return promise.then(() => clearTimeout(timer));
   }
 
-  /** Runs until there is an error, with which it rejects. */
+  /**
+   * Runs until there is an error, with which it rejects.
+   *
+   * @param works called when messages were taken: a record that can be followed, of which nothing can be taken, is no success
+   */
   async #follow(works: () => void): Promise<never> {
     const { connection, node, instance, ids, begin, take } = this.#options;
     const failed = Promise.withResolvers<never>();
@@ -119,13 +132,15 @@ export class RecordFollower {
     const state = await readState(connection, node);
     const pull = new Pull({
       ...{ connection, stream: recordStream(node), name, inbox: `${inboxPrefix(instance)}.record.${id}` },
-      take,
+      take: (messages) => {
+        take(messages);
+        works();
+      },
       fail: (error) => failed.reject(error),
     });
     try {
       await createConsumer(connection, node, name, begin(state));
       this.#following = true;
-      works();
       pull.ask();
       return await failed.promise;
     } finally {

@@ -2,7 +2,7 @@ import { isDeepEqual } from '@kubus/pod';
 import { DatabaseSync } from 'node:sqlite';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { toError } from '@kubus/ports';
-import { RecordingError } from './recording-error.ts';
+import { RecordingError, isDiskFull } from './recording-error.ts';
 
 /** `KUBU` in ASCII: SQLite's application id of the file. */
 const APPLICATION_ID = 0x4b554255;
@@ -84,7 +84,7 @@ const BUSY_MS = 5_000;
  * Opens an existing recording. Only the tables of Kubus are accepted in its schema: a foreign file could otherwise
  * contain triggers and views that run when it is written or read.
  *
- * @throws RecordingError that names the file.
+ * @throws RecordingError that names the file; SQLite's error when the disk is full, see {@link isDiskFull}.
  */
 export function openDatabase(
   path: string,
@@ -99,7 +99,8 @@ export function openDatabase(
     return database;
   } catch (error) {
     database.close();
-    if (error instanceof RecordingError) throw error;
+    // A full disk says nothing of the file.
+    if (error instanceof RecordingError || isDiskFull(error)) throw error;
     const message = `${path}: is not a recording of Kubus (${toError(error).message})`;
     throw new RecordingError('not-a-recording', message, { cause: error, context: { path } });
   }
