@@ -1,14 +1,28 @@
 // A node that is on a small disk, with all that it has: it removes what nobody needs, evicts who uses most, and goes on by itself.
 import { expect, test } from '@jest/globals';
-import { type EvictionDecision, type EvictionRanking, evictPod, nodeAgentEvent, nodePressure } from '@kubus/contracts';
+import { nodePressure } from '@kubus/contracts';
 import { type ApiSource, type TestNode, type WatchedPod, isReady, poll } from '@kubus/harness';
 import { createNodeDir } from '@kubus/launcher';
-import { buildBusybox } from '@kubus/node-images';
 import { dirname } from 'node:path';
 import { sharedApiNode } from '../src/api-node.ts';
+import {
+  decisionOf,
+  ending,
+  file,
+  files,
+  imagesOf,
+  isEvicted,
+  isOver,
+  loadUnused,
+  nodeEventsOf,
+  podNames,
+  rankingOf,
+  setThresholds,
+  writer,
+} from '../src/disk-node.ts';
 import { healthOf } from '../src/health.ts';
 import { containerStatus } from '../src/pod-facts.ts';
-import { container, pod, shell } from '../src/pods.ts';
+import { pod } from '../src/pods.ts';
 import { leftOn, mountSmallDisk, takeAllBut } from '../src/small-disk.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -20,16 +34,7 @@ let api: ApiSource;
 sharedApiNode(
   async (parts) => {
     ({ node, api } = parts);
-    await node.reconfigure((config) => ({
-      ...config,
-      images: { ...config.images, gc: { ...config.images.gc, minAgeMs: 0 } },
-      eviction: {
-        ...config.eviction,
-        hard: { 'nodefs.available': '20Mi', 'nodefs.inodesFree': '500' },
-        transitionMs: 40_000,
-      },
-    }));
-    for (const service of ['cri-bridge-0', 'node-agent-0']) await node.restart(service);
+    await setThresholds(node, { 'nodefs.available': '20Mi', 'nodefs.inodesFree': '500' }, 40_000);
   },
   {
     prepare: async (dir) => {
@@ -40,44 +45,6 @@ sharedApiNode(
 );
 
 const create = (manifest: object) => api.create(JSON.stringify(manifest)).metadata.uid;
-const file = (path: string, mebibytes: number) => `dd if=/dev/zero of=${path} bs=1M count=${mebibytes} 2>/dev/null`;
-
-/** A pod that is ready when it has run this line; it has a volume at `/data`. */
-function writer(name: string, line: string, resources: object = {}): object {
-  return pod(name, {
-    volumes: [{ name: 'data', emptyDir: {} }],
-    containers: [
-      container({
-        ...{ name: 'main', resources, command: shell(`${line} && touch /tmp/full; sleep 3600`) },
-        volumeMounts: [{ name: 'data', mountPath: '/data' }],
-        readinessProbe: { exec: { command: ['test', '-e', '/tmp/full'] }, periodSeconds: 1 },
-      }),
-    ],
-  });
-}
-
-const isEvicted = ({ status }: WatchedPod) => status?.phase === 'Failed' && status.reason === 'Evicted';
-const isOver = (one: WatchedPod) => isEvicted(one) && one.worker?.state === 'terminated' && one.worker.cleaned === true;
-
-async function ranking(signal: string): Promise<EvictionRanking> {
-  const { stdout } = await node.kubus('pressure', '--signal', signal, '-o', 'json');
-  return (JSON.parse(stdout) as { ranking: EvictionRanking }).ranking;
-}
-
-/** Why a pod was evicted, as sync-loop was told. */
-function decisionOf({ ref }: WatchedPod): EvictionDecision | undefined {
-  const [request] = node.watch.messages
-    .ofType('sync.cmd.evict')
-    .filter(({ envelope }) => envelope?.pod === ref.uid)
-    .map(({ message }) => evictPod.request.parse(JSON.parse(message.data)));
-  return request?.decision;
-}
-
-const nodeEvents = () =>
-  node.watch.messages
-    .ofType('node.event.recorded')
-    .map(({ message }) => nodeAgentEvent.payload.parse(JSON.parse(message.data)))
-    .map(({ type, reason, message }) => `${type} ${reason} ${message}`);
 
 /** Whether the last reading was above the threshold of room. */
 async function hasRoom(): Promise<boolean> {
@@ -97,12 +64,10 @@ function conditionsSeen(): string[] {
 
 /** So little that what nobody needs is not enough. */
 const SHORT = 4 * MEBIBYTE;
-const names = (of: EvictionRanking | undefined) => of?.pods.map(({ ref }) => ref.name);
 const runOf = (one: WatchedPod) => [containerStatus(one)?.containerID, containerStatus(one)?.restartCount];
 
 test('a full disk first loses what nobody needs, then the pod that uses most of it, and the others stay', async () => {
-  const done = [container({ name: 'main', command: shell(file('/filled', 10)) })];
-  create(pod('done', { restartPolicy: 'Never', containers: done }));
+  create(ending('done', file('/filled', 10)));
   create(writer('layer', file('/filled', 10)));
   create(writer('volume', file('/data/filled', 7)));
   create(writer('log', 'yes 0123456789012345678901234567890123456789 | head -n 50000'));
@@ -110,14 +75,11 @@ test('a full disk first loses what nobody needs, then the pod that uses most of 
   const order = ['layer', 'volume', 'log', 'modest'];
   const before = await Promise.all(order.map((name) => node.watch.waitForPod(name, isReady)));
   await node.watch.waitForPod('done', ({ status }) => status?.phase === 'Succeeded');
-  const reference = 'docker.io/library/unused:1';
-  const { archive } = await buildBusybox({ reference, labels: { unused: 'yes' } }, node.folder);
-  await node.kubus('image', 'load', archive);
-  const images = async () => ((await node.cri('ListImages', {})).images ?? []).flatMap(({ repoTags = [] }) => repoTags);
-  expect(await images()).toContain(reference);
+  const unused = await loadUnused(node, 'unused');
+  expect(await imagesOf(node)).toContain(unused);
   // The figures of layers and volumes are some seconds old.
   await poll('what the pods use', async () =>
-    order.join() === names(await ranking('nodefs.available'))?.join() ? true : undefined,
+    order.join() === podNames(await rankingOf(node, 'nodefs.available'))?.join() ? true : undefined,
   );
 
   const release = await takeAllBut(SHORT, diskOf(node));
@@ -125,17 +87,17 @@ test('a full disk first loses what nobody needs, then the pod that uses most of 
   expect(evicted.status?.message).toMatch(
     /^The node was low on resource: ephemeral-storage\. Threshold quantity: 20Mi, available: \d+Ki\. Container main was using \d+Ki, request is 0, has larger consumption of ephemeral-storage\. $/,
   );
-  const { signal, available, reclaimed, ranking: ranked } = decisionOf(evicted) ?? {};
-  expect([signal, names(ranked)]).toEqual(['nodefs.available', order]);
+  const { signal, available, reclaimed, ranking: ranked } = decisionOf(node, evicted) ?? {};
+  expect([signal, podNames(ranked)]).toEqual(['nodefs.available', order]);
   expect(available).toBeLessThan(5 * MEBIBYTE);
   const [containers, ofImages] = reclaimed ?? [];
   expect([containers?.what, ofImages?.what]).toEqual(['containers', 'images']);
   // The runtime gives it back a moment after the container is removed.
   expect((containers?.after ?? 0) - (containers?.before ?? 0)).toBeGreaterThan(9 * MEBIBYTE);
   const finished = await node.watch.waitForPod('done', ({ runtime }) => (runtime?.containers ?? []).length === 0);
-  expect([finished.status?.phase, await images()]).toEqual(['Succeeded', expect.not.arrayContaining([reference])]);
-  expect(nodeEvents()).toContain('Warning EvictionThresholdMet Attempting to reclaim ephemeral-storage');
-  expect((await healthOf(node)).healthy).toBe(true);
+  expect([finished.status?.phase, await imagesOf(node)]).toEqual(['Succeeded', expect.not.arrayContaining([unused])]);
+  expect(nodeEventsOf(node)).toContain('Warning EvictionThresholdMet Attempting to reclaim ephemeral-storage');
+  await poll('a healthy node', async () => ((await healthOf(node)).healthy ? true : undefined));
 
   // One was enough. It comes back before the condition has ended, and the next one goes.
   await poll('a reading above the threshold', async () => ((await hasRoom()) ? true : undefined));
@@ -143,7 +105,7 @@ test('a full disk first loses what nobody needs, then the pod that uses most of 
   release();
   const again = await takeAllBut(19 * MEBIBYTE, diskOf(node));
   const second = await node.watch.waitForPod('volume', isOver);
-  expect(decisionOf(second)?.available).toBeGreaterThan(SHORT);
+  expect(decisionOf(node, second)?.available).toBeGreaterThan(SHORT);
   again();
   for (const service of ['sync-loop-0', 'pod-workers-0', 'cri-bridge-0', 'volume-manager-0'])
     await node.restart(service);
@@ -161,18 +123,17 @@ test('a full disk first loses what nobody needs, then the pod that uses most of 
 }, 240_000);
 
 test('a disk without inodes loses the pod that has most files, whatever their size', async () => {
-  const files = (count: number) => `i=0; while [ $i -lt ${count} ]; do : > /data/$i; i=$((i+1)); done`;
-  create(writer('few-files', `${files(50)}; ${file('/data/filled', 2)}`));
+  create(writer('few-files', `${files('/data', 50)}; ${file('/data/filled', 2)}`));
   await node.watch.waitForPod('few-files', isReady);
   const left = leftOn(diskOf(node)).inodes;
-  create(writer('many-files', files(left - 400)));
+  create(writer('many-files', files('/data', left - 400)));
   const evicted = await node.watch.waitForPod('many-files', isOver);
   expect(evicted.status?.message).toMatch(
     /^The node was low on resource: inodes\. Threshold quantity: 500, available: \d+\. $/,
   );
-  const { signal, ranking: ranked } = decisionOf(evicted) ?? {};
+  const { signal, ranking: ranked } = decisionOf(node, evicted) ?? {};
   expect([signal, ranked?.pods[0]?.ref.name]).toEqual(['nodefs.inodesFree', 'many-files']);
-  expect(nodeEvents().at(-1)).toBe('Warning EvictionThresholdMet Attempting to reclaim inodes');
+  expect(nodeEventsOf(node).at(-1)).toBe('Warning EvictionThresholdMet Attempting to reclaim inodes');
   await node.watch.waitForPod('few-files', isReady);
-  expect((await healthOf(node)).healthy).toBe(true);
+  await poll('a healthy node', async () => ((await healthOf(node)).healthy ? true : undefined));
 }, 120_000);
