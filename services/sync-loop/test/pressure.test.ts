@@ -33,6 +33,24 @@ test('a pod that comes to a node under pressure is not admitted, and one that is
   loop.stop();
 });
 
+test('a restart under pressure refuses no pod that was admitted before', async () => {
+  const clock = new ManualClock(Date.UTC(2030, 0, 1));
+  const broker = new LocalBroker(NODE);
+  const works = new Map<string, PodWork>();
+  broker.join('pod-workers', clock).bus.reader(podWork, { changed: ({ key, value }) => void works.set(key, value) });
+  const pressure = broker.join('node-agent', clock).bus.owner(nodePressure);
+  pressure.put(NODE, { conditions: [] });
+  const web = pod({ containers: [{ name: 'c' }] }, { uid: 'web', name: 'web' });
+  const records = new MemoryRecords();
+  const { loop } = await startLoop(broker, clock, [web], { records });
+  expect(works.get('web')?.work).toBe('sync');
+  loop.stop();
+  pressure.put(NODE, { conditions: ['DiskPressure'] });
+  const later = await startLoop(broker, clock, [web], { records, epoch: 2 });
+  expect(works.get('web')?.work).toBe('sync');
+  later.loop.stop();
+});
+
 test('an evicted pod is recorded before it ends, and does not come back with a new process', async () => {
   const clock = new ManualClock(Date.UTC(2030, 0, 1));
   const broker = new LocalBroker(NODE);
