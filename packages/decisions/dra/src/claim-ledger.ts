@@ -22,10 +22,24 @@ export function claimKey({ namespace, name }: Pick<KnownClaim, 'namespace' | 'na
 }
 
 /**
- * The ledger in which the pod uses the claim: what has to be written before a driver is called. A problem: an earlier claim of this
+ * The ledger in which the pod uses the claims: what has to be written before a driver is called. A problem: an earlier claim of such a
  * name is still prepared.
  */
-export function withPod(ledger: ClaimLedger, claim: AllocatedClaim, pod: string): ClaimLedger | ClaimProblem {
+export function withPod(
+  ledger: ClaimLedger,
+  claims: readonly AllocatedClaim[],
+  pod: string,
+): ClaimLedger | ClaimProblem {
+  let next = ledger;
+  for (const claim of claims) {
+    const changed = withUser(next, claim, pod);
+    if ('problem' in changed) return changed;
+    next = changed;
+  }
+  return next;
+}
+
+function withUser(ledger: ClaimLedger, claim: AllocatedClaim, pod: string): ClaimLedger | ClaimProblem {
   const key = claimKey(claim);
   const known = ledger.get(key);
   if (known === undefined) {
@@ -50,6 +64,15 @@ export function withDevices(
   const known = ledger.get(key);
   if (known === undefined) return ledger;
   return new Map(ledger).set(key, { ...known, drivers: { ...known.drivers, [driver]: devices } });
+}
+
+/** The claims that each driver has a part in: one call of the driver has them all. */
+export function byDriver(claims: readonly KnownClaim[]): ReadonlyMap<string, readonly KnownClaim[]> {
+  const found = new Map<string, KnownClaim[]>();
+  for (const claim of claims) {
+    for (const driver of Object.keys(claim.drivers)) found.set(driver, [...(found.get(driver) ?? []), claim]);
+  }
+  return found;
 }
 
 /** Whether the pod is the only user of the claim, which therefore has to be unprepared before the pod may leave it. */

@@ -4,6 +4,7 @@ export { claimCheckpoint, parseClaimCheckpoint } from './checkpoint.ts';
 export {
   type ClaimLedger,
   type KnownClaim,
+  byDriver,
   claimKey,
   claimUsers,
   claimsOf,

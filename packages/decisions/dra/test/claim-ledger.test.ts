@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   type ClaimLedger,
+  byDriver,
   claimKey,
   claimUsers,
   claimsOf,
@@ -19,7 +20,7 @@ const claim = (name: string, uid = `uid-${name}`) => ({
   drivers: ['a.test', 'b.test'],
 });
 const used = (ledger: ClaimLedger, name: string, pod: string): ClaimLedger => {
-  const next = withPod(ledger, claim(name), pod);
+  const next = withPod(ledger, [claim(name)], pod);
   if ('problem' in next) throw new Error(next.problem);
   return next;
 };
@@ -41,9 +42,20 @@ test('a claim is in the ledger from before its first driver is called until its 
   expect(withoutPod(ledger, key, 'q').size).toBe(0);
 });
 
+test('each driver has the claims of a pod that it has a part in', () => {
+  const mine = { ...claim('h'), drivers: ['b.test'] };
+  const ledger = withPod(new Map(), [claim('g'), mine], 'p');
+  if ('problem' in ledger) throw new Error(ledger.problem);
+  const found = [...byDriver(claimsOf(ledger, 'p'))].map(([driver, of]) => [driver, of.map(({ name }) => name)]);
+  expect(found).toEqual([
+    ['a.test', ['g']],
+    ['b.test', ['g', 'h']],
+  ]);
+});
+
 test('another claim of the same name waits until the earlier one is undone', () => {
   const what = 'old ResourceClaim with same name g and different UID uid-g still exists';
-  expect(withPod(used(new Map(), 'g', 'p'), claim('g', 'new'), 'q')).toEqual({
+  expect(withPod(used(new Map(), 'g', 'p'), [claim('h'), claim('g', 'new')], 'q')).toEqual({
     problem: `${what} (previous pod force-deleted?!)`,
   });
 });

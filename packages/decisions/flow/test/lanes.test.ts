@@ -46,6 +46,22 @@ describe('lanes', () => {
     expect(lanes.isBusy('a')).toBe(false);
   });
 
+  test('actions that need the same lanes in another order run one after the other', async () => {
+    const lanes = new Lanes();
+    const held = gate();
+    const log: string[] = [];
+    const first = lanes.runInAll(['a', 'b'], async () => {
+      await held.promise;
+      log.push('first');
+    });
+    const second = lanes.runInAll(['b', 'a', 'b'], () => Promise.resolve(log.push('second')));
+    expect(await lanes.runInAll([], () => Promise.resolve('none'))).toBe('none');
+    held.open();
+    await Promise.all([first, second]);
+    expect(log).toEqual(['first', 'second']);
+    expect([lanes.isBusy('a'), lanes.isBusy('b')]).toEqual([false, false]);
+  });
+
   test('lanes do not wait for each other', async () => {
     const lanes = new Lanes();
     const held = gate();

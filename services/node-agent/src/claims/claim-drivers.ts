@@ -95,12 +95,13 @@ export class ClaimDrivers {
     this.#plugin(driver);
   }
 
-  prepare(driver: string, claim: KnownClaim): Promise<readonly ClaimDevice[]> {
-    return this.#call(driver, 'NodePrepareResources', (plugin) => plugin.prepare(claim));
+  /** Returns the devices by the UID of their claim. */
+  prepare(driver: string, claims: readonly KnownClaim[]): Promise<ReadonlyMap<string, readonly ClaimDevice[]>> {
+    return this.#call(driver, 'NodePrepareResources', (plugin) => plugin.prepare(claims));
   }
 
-  unprepare(driver: string, claim: KnownClaim): Promise<void> {
-    return this.#call(driver, 'NodeUnprepareResources', (plugin) => plugin.unprepare(claim));
+  unprepare(driver: string, claims: readonly KnownClaim[]): Promise<void> {
+    return this.#call(driver, 'NodeUnprepareResources', (plugin) => plugin.unprepare(claims));
   }
 
   async #call<T>(driver: string, method: DraMethod, call: (plugin: Plugin) => Promise<T>): Promise<T> {

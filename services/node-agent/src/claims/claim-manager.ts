@@ -3,7 +3,9 @@ import { type ClaimUse, type PodRef, type PreparedClaim, prepareClaims, unprepar
 import {
   type AllocatedClaim,
   type ClaimLedger,
+  type KnownClaim,
   allocatedClaim,
+  byDriver,
   claimKey,
   claimUsers,
   claimsOf,
@@ -51,8 +53,8 @@ export interface ClaimManagerOptions {
 
 /**
  * Has drivers prepare the claims of pods, and undo that (behaviour:resource-managers, DRA). Each claim has one lane: what pods that share it
- * want of it happens one after the other. A claim that is about to be prepared is in the checkpoint first, and stays there until every
- * driver has undone it.
+ * want of it happens one after the other; a pod has the lanes of all its claims at once. A claim that is about to be prepared is in the
+ * checkpoint first, and stays there until every driver has undone it.
  */
 export class ClaimManager {
   readonly #options: ClaimManagerOptions;
@@ -138,9 +140,7 @@ export class ClaimManager {
       allocated.push(found);
     }
     try {
-      for (const claim of allocated) {
-        await this.#lanes.run(claimKey(claim), () => this.#prepareClaim(claim, ref.uid));
-      }
+      await this.#lanes.runInAll(allocated.map(claimKey), () => this.#prepareAll(allocated, ref.uid));
     } finally {
       this.#publish(ref.uid, [cause]);
       this.sweep(ref.uid);
@@ -148,45 +148,51 @@ export class ClaimManager {
     return { claims: this.#claimsOf(ref.uid) };
   }
 
-  async #prepareClaim(claim: AllocatedClaim, pod: string): Promise<void> {
-    const { checkpoint, drivers } = this.#options;
-    const next = withPod(this.#ledger, claim, pod);
+  /** Each driver is called once for all claims of the pod that are not prepared. With an error, the next attempt calls all of them again. */
+  async #prepareAll(claims: readonly AllocatedClaim[], pod: string): Promise<void> {
+    const { drivers } = this.#options;
+    const next = withPod(this.#ledger, claims, pod);
     if ('problem' in next) throw new KubusError('refused', next.problem);
     this.#ledger = next;
     // Whatever happens from here on, somebody knows that drivers may have something to undo.
     await this.#write();
-    const key = claimKey(claim);
-    const known = next.get(key);
-    if (known === undefined || (this.#own.has(claim.uid) && isPrepared(known))) return;
-    for (const driver of Object.keys(known.drivers)) {
-      const devices = await drivers.prepare(driver, known);
-      this.#ledger = withDevices(this.#ledger, key, driver, devices);
+    const known = [...new Set(claims.map(claimKey))].flatMap((key) => next.get(key) ?? []);
+    const due = known.filter((claim) => !(this.#own.has(claim.uid) && isPrepared(claim)));
+    for (const [driver, of] of byDriver(due)) {
+      const prepared = await drivers.prepare(driver, of);
+      for (const claim of of) {
+        this.#ledger = withDevices(this.#ledger, claimKey(claim), driver, prepared.get(claim.uid) ?? []);
+      }
     }
-    await checkpoint.write(() => this.#ledger);
-    this.#own.add(claim.uid);
+    if (due.length === 0) return;
+    await this.#write();
+    for (const { uid } of due) this.#own.add(uid);
   }
 
   async #unprepare(uid: string, causes: readonly Cause[]): Promise<Record<string, never>> {
     try {
-      for (const claim of claimsOf(this.#ledger, uid)) {
-        const key = claimKey(claim);
-        await this.#lanes.run(key, () => this.#unprepareClaim(key, uid));
-      }
+      const keys = claimsOf(this.#ledger, uid).map(claimKey);
+      await this.#lanes.runInAll(keys, () => this.#unprepareAll(uid));
     } finally {
       this.#publish(uid, causes);
     }
     return {};
   }
 
-  async #unprepareClaim(key: string, pod: string): Promise<void> {
-    const { drivers } = this.#options;
-    const known = this.#ledger.get(key);
-    if (known?.pods.includes(pod) !== true) return;
-    if (isLastUser(known, pod)) {
-      for (const driver of Object.keys(known.drivers)) await drivers.unprepare(driver, known);
-      this.#own.delete(known.uid);
+  /** Claims that other pods use are left at once; each driver is called once for the others, which stay known until all have answered. */
+  async #unprepareAll(pod: string): Promise<void> {
+    const claims = claimsOf(this.#ledger, pod);
+    if (claims.length === 0) return;
+    const last = claims.filter((claim) => isLastUser(claim, pod));
+    const leave = (claim: KnownClaim) => {
+      this.#ledger = withoutPod(this.#ledger, claimKey(claim), pod);
+    };
+    for (const claim of claims) if (!last.includes(claim)) leave(claim);
+    for (const [driver, of] of byDriver(last)) await this.#options.drivers.unprepare(driver, of);
+    for (const claim of last) {
+      leave(claim);
+      this.#own.delete(claim.uid);
     }
-    this.#ledger = withoutPod(this.#ledger, key, pod);
     await this.#write();
   }
 

@@ -1,7 +1,7 @@
 import type { ClaimDevice } from '@kubus/contracts';
 import type { HealthReport } from '@kubus/dra';
 import { type Cancel, KubusError } from '@kubus/ports';
-import { DRAPluginService } from '@kubus/proto/dra-grpc';
+import { DRAPluginService, type Device } from '@kubus/proto/dra-grpc';
 import { type DeviceHealth, DRAResourceHealthService } from '@kubus/proto/dra-health-grpc';
 import { DRAPluginService as BetaPluginService } from '@kubus/proto/dra-v1beta1-grpc';
 import { callPlugin } from '../registration/call.ts';
@@ -13,7 +13,7 @@ import type { DraService } from './registration.ts';
 const LIMIT_MS = 45_000;
 
 /** A claim, as a driver knows it. */
-export interface DriverClaim {
+interface DriverClaim {
   readonly namespace: string;
   readonly uid: string;
   readonly name: string;
@@ -35,8 +35,8 @@ export interface HealthListener {
 const MOST_DEVICES = 4096;
 
 /**
- * A driver of resource claims, behind its socket (behaviour:resource-managers, DRA). Both calls may be repeated for the same claim. They throw
- * PluginCallError, and a KubusError with the reference kubelet's words when the driver answers with an error or not for the claim.
+ * A driver of resource claims, behind its socket (behaviour:resource-managers, DRA). Both calls may be repeated for the same claims. They throw
+ * PluginCallError, and a KubusError with the reference kubelet's words when the driver answers with an error for a claim, or not for it.
  */
 export class DraPlugin {
   /** Path of its socket. */
@@ -72,31 +72,23 @@ export class DraPlugin {
     );
   }
 
-  /** Has the driver prepare a claim; returns the devices that it has prepared. */
-  async prepare({ namespace, uid, name }: DriverClaim): Promise<readonly ClaimDevice[]> {
-    const request = { claims: [{ namespace, uid, name }] };
-    const { claims } = this.#isBeta
+  /** Has the driver prepare claims, in one call; returns the devices that it has prepared, by the UID of their claim. */
+  async prepare(claims: readonly DriverClaim[]): Promise<ReadonlyMap<string, readonly ClaimDevice[]>> {
+    const request = requestFor(claims);
+    const answer = this.#isBeta
       ? await callPlugin(this.#callee, BetaPluginService.nodePrepareResources, request)
       : await callPlugin(this.#callee, DRAPluginService.nodePrepareResources, request);
-    const { devices } = answerFor(claims, uid, name, 'NodePrepareResources');
-    if (devices.length > MOST_DEVICES) {
-      throw new KubusError('refused', `NodePrepareResources: ${devices.length} devices for ResourceClaim ${name}`);
-    }
-    return devices.map((one) => {
-      return {
-        ...{ pool: one.poolName, device: one.deviceName, requests: one.requestNames, cdiDevices: one.cdiDeviceIds },
-        ...('shareId' in one && typeof one.shareId === 'string' && { shareId: one.shareId }),
-      };
-    });
+    checkAnswers(answer.claims, claims, 'NodePrepareResources');
+    return new Map(Object.entries(answer.claims).map(([uid, { devices }]) => [uid, devices.map(claimDevice)]));
   }
 
-  /** Has the driver undo the preparation of a claim. */
-  async unprepare({ namespace, uid, name }: DriverClaim): Promise<void> {
-    const request = { claims: [{ namespace, uid, name }] };
-    const { claims } = this.#isBeta
+  /** Has the driver undo the preparation of claims, in one call. */
+  async unprepare(claims: readonly DriverClaim[]): Promise<void> {
+    const request = requestFor(claims);
+    const answer = this.#isBeta
       ? await callPlugin(this.#callee, BetaPluginService.nodeUnprepareResources, request)
       : await callPlugin(this.#callee, DRAPluginService.nodeUnprepareResources, request);
-    answerFor(claims, uid, name, 'NodeUnprepareResources');
+    checkAnswers(answer.claims, claims, 'NodeUnprepareResources');
   }
 
   get #isBeta(): boolean {
@@ -117,18 +109,41 @@ function healthReport({ device, health, healthCheckTimeoutSeconds, message }: De
   };
 }
 
-function answerFor<Answer extends { readonly error: string }>(
-  claims: Readonly<Record<string, Answer>>,
-  uid: string,
-  name: string,
+function requestFor(claims: readonly DriverClaim[]) {
+  return { claims: claims.map(({ namespace, uid, name }) => ({ namespace, uid, name })) };
+}
+
+/** @param device `shareId` only since v1 */
+function claimDevice(device: Omit<Device, 'shareId'> & Partial<Pick<Device, 'shareId'>>): ClaimDevice {
+  const { poolName, deviceName, requestNames, cdiDeviceIds, shareId } = device;
+  return {
+    ...{ pool: poolName, device: deviceName, requests: requestNames, cdiDevices: cdiDeviceIds },
+    ...(shareId !== undefined && { shareId }),
+  };
+}
+
+interface ClaimAnswer {
+  readonly error: string;
+  readonly devices?: readonly unknown[];
+}
+
+/** Throws, with the reference kubelet's words, unless each claim has an answer without an error, and no other claim has one. */
+function checkAnswers(
+  answers: Readonly<Record<string, ClaimAnswer>>,
+  claims: readonly DriverClaim[],
   method: DraMethod,
-): Answer {
-  const unknown = Object.keys(claims).find((one) => one !== uid);
-  if (unknown !== undefined)
-    throw new KubusError('bad-answer', `${method} returned result for unknown claim UID ${unknown}`);
-  const answer = claims[uid];
-  if (answer === undefined) throw new KubusError('bad-answer', `${method} skipped 1 ResourceClaims`);
-  if (answer.error !== '')
-    throw new KubusError('failed', `${method} failed for ResourceClaim ${name}: ${answer.error}`);
-  return answer;
+): void {
+  const names = new Map(claims.map(({ uid, name }) => [uid, name]));
+  for (const [uid, { error, devices = [] }] of Object.entries(answers)) {
+    const name = names.get(uid);
+    if (name === undefined) {
+      throw new KubusError('bad-answer', `${method} returned result for unknown claim UID ${uid}`);
+    }
+    if (error !== '') throw new KubusError('failed', `${method} failed for ResourceClaim ${name}: ${error}`);
+    if (devices.length > MOST_DEVICES) {
+      throw new KubusError('refused', `${method}: ${devices.length} devices for ResourceClaim ${name}`);
+    }
+  }
+  const skipped = names.size - Object.keys(answers).length;
+  if (skipped !== 0) throw new KubusError('bad-answer', `${method} skipped ${skipped} ResourceClaims`);
 }
