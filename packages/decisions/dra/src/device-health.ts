@@ -2,6 +2,8 @@
 const DEFAULT_SECONDS = 30;
 /** A day: no health that is older says anything. */
 const MOST_SECONDS = 86_400;
+/** Devices of a driver of which the health is known: more than a driver has on a node. */
+const MOST_DEVICES = 16_384;
 /** Of a message, in characters (v1.ResourceHealthMessageMaxLength). */
 const LONGEST = 1024;
 
@@ -16,9 +18,10 @@ export interface HealthReport {
   readonly timeoutSeconds: number;
 }
 
-interface KnownHealth extends Pick<HealthReport, 'health' | 'message'> {
-  /** In milliseconds of the clock. */
-  readonly until: number;
+/** What counts of a report until its time-out. */
+export interface KnownHealth extends HealthReport {
+  /** When it was reported, in milliseconds of the clock. */
+  readonly reported: number;
 }
 
 /** The health of a driver's devices, as far as it counts. Values never change. */
@@ -26,23 +29,36 @@ export type DriverHealth = ReadonlyMap<string, KnownHealth>;
 
 /** What is known after a report; a device that is not in it stays as it is until its time-out (KEP-4680). */
 export function withReports(known: DriverHealth, reports: readonly HealthReport[], now: number): DriverHealth {
-  const next = new Map(withoutStale(known, now));
-  for (const { pool, device, health, message, timeoutSeconds } of reports) {
-    const seconds = timeoutSeconds > 0 ? Math.min(timeoutSeconds, MOST_SECONDS) : DEFAULT_SECONDS;
-    const shown = message.length > LONGEST ? `${message.slice(0, LONGEST - 3)}...` : message;
-    next.set(keyOf(pool, device), { health, message: shown, until: now + seconds * 1000 });
+  return driverHealth([
+    ...withoutStale(known, now).values(),
+    ...reports.map(({ message, timeoutSeconds, ...one }) => ({
+      ...one,
+      timeoutSeconds: timeoutSeconds > 0 ? Math.min(timeoutSeconds, MOST_SECONDS) : DEFAULT_SECONDS,
+      message: message.length > LONGEST ? `${message.slice(0, LONGEST - 3)}...` : message,
+      reported: now,
+    })),
+  ]);
+}
+
+/** The newest of each device; of too many devices those that were reported last. */
+export function driverHealth(healths: readonly KnownHealth[]): DriverHealth {
+  const newest = new Map<string, KnownHealth>();
+  for (const one of healths) {
+    const key = keyOf(one.pool, one.device);
+    newest.delete(key);
+    newest.set(key, one);
   }
-  return next;
+  return newest.size > MOST_DEVICES ? new Map([...newest].slice(-MOST_DEVICES)) : newest;
 }
 
 /** What is still known at a time. */
 export function withoutStale(known: DriverHealth, now: number): DriverHealth {
-  return new Map([...known].filter(([, { until }]) => until > now));
+  return new Map([...known].filter(([, one]) => staleAt(one) > now));
 }
 
 /** When the next health is no longer known; undefined: none is known. */
 export function nextStale(known: DriverHealth): number | undefined {
-  const times = [...known.values()].map(({ until }) => until);
+  const times = [...known.values()].map(staleAt);
   return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
 }
 
@@ -62,6 +78,10 @@ export function healthOf(
 ): { health?: 'Healthy' | 'Unhealthy'; healthMessage?: string } {
   const { health, message = '' } = known.get(keyOf(pool, device)) ?? {};
   return { ...(health !== undefined && { health }), ...(message !== '' && { healthMessage: message }) };
+}
+
+function staleAt({ reported, timeoutSeconds }: KnownHealth): number {
+  return reported + timeoutSeconds * 1000;
 }
 
 function keyOf(pool: string, device: string): string {

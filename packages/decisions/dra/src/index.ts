@@ -24,4 +24,5 @@ export {
   withReports,
   withoutStale,
 } from './device-health.ts';
+export { type NodeHealth, healthCheckpoint, parseHealthCheckpoint } from './health-checkpoint.ts';
 export { hasClaims, podClaims } from './pod-claims.ts';

@@ -28,6 +28,12 @@ test.each([
   expect(nextStale(withReports(new Map(), [report('a', { timeoutSeconds })], 0))).toBe(seconds * 1000);
 });
 
+test('of a driver that reports ever other devices the last 16384 are known', () => {
+  const many = (from: number) => Array.from({ length: 16_384 }, (_, index) => report(`d${from + index}`));
+  const known = withReports(withReports(new Map(), many(0), 0), many(10), 1);
+  expect([known.size, known.has('p/d9'), known.has('p/d10')]).toEqual([16_384, false, true]);
+});
+
 test('a message has 1024 characters at most', () => {
   const known = (length: number) =>
     healthOf(withReports(new Map(), [report('a', { message: 'x'.repeat(length) })], 0), of('a'));

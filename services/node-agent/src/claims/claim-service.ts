@@ -10,6 +10,7 @@ import { ClaimCheckpoint } from './claim-checkpoint.ts';
 import { ClaimDrivers } from './claim-drivers.ts';
 import { ClaimManager } from './claim-manager.ts';
 import { DeviceHealths } from './device-healths.ts';
+import { HealthFile } from './health-file.ts';
 import { SliceWiper } from './slice-wiper.ts';
 
 /** Seconds, from 0.1 to 40, as in the reference kubelet. */
@@ -43,7 +44,10 @@ export class ClaimService {
     const calls = new Distribution(BUCKETS);
     const since = (begin: number) => (clock.now() - begin) / 1000;
     const wiper = client && new SliceWiper({ client, node: bus.node, clock, logger });
-    const healths = new DeviceHealths(clock, (driver) => manager.driverChanged(driver));
+    const file = new HealthFile(root, logger);
+    const known = await file.read(clock.now());
+    const ledger = await checkpoint.read();
+    const healths = new DeviceHealths({ clock, file, known, changed: (driver) => manager.driverChanged(driver) });
     const drivers = new ClaimDrivers({
       ...{ clock, healths },
       called: ({ driver, method, status, begin }) =>
@@ -55,9 +59,8 @@ export class ClaimService {
       },
     });
     const manager = new ClaimManager({
-      ...{ bus, clock, logger, checkpoint, drivers, healths, client },
+      ...{ bus, clock, logger, checkpoint, ledger, drivers, healths, client },
       fact: bus.owner(claimUse),
-      ledger: await checkpoint.read(),
       isEnded: (uid) => ended.has(uid),
       timed: async (operation, work) => {
         const begin = clock.now();
@@ -114,8 +117,8 @@ export class ClaimService {
     const { manager, wiper, drivers, healths, watcher } = this.#parts;
     manager.stop();
     wiper?.stop();
+    await healths.stop();
     drivers.stop();
-    healths.stop();
     (await watcher).stop();
   }
 }

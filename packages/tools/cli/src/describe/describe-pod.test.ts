@@ -32,8 +32,11 @@ test('the claims of a pod are listed with their devices, also one that is not pr
   const prepared = { name: 'gpu', uid: 'u', drivers: [{ driver: 'a.test', devices: [device] }] };
   expect(describeClaims({ claims: [prepared, { name: 'late', uid: 'l', drivers: [] }] })).toEqual([
     'Claims:',
-    '  CLAIM   DRIVER   DEVICE     CDI\n  gpu     a.test   node0/d0   a.test/gpu=d0\n  late             -',
+    '  CLAIM   DRIVER   DEVICE     HEALTH    CDI\n  gpu     a.test   node0/d0   Unknown   a.test/gpu=d0\n  late             -',
   ]);
+  const hot = { ...device, health: 'Unhealthy' as const, healthMessage: 'too hot' };
+  const ill = { ...prepared, drivers: [{ driver: 'a.test', devices: [hot] }] };
+  expect(describeClaims({ claims: [ill] })[1]).toContain('node0/d0   Unhealthy (too hot)   a.test/gpu=d0');
   const away = { ...prepared, drivers: [{ driver: 'a.test', connected: false, devices: [device] }] };
   expect(describeClaims({ claims: [away] })[1]).toContain('a.test (not connected)');
   expect(describeClaims(undefined)).toEqual([]);

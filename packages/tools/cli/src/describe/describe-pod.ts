@@ -88,11 +88,14 @@ export function describeClaims(use: ClaimUse | undefined): string[] {
     const shown = ({ driver, connected }: (typeof drivers)[number]) =>
       connected === false ? `${driver} (not connected)` : driver;
     const devices = drivers.flatMap((one) =>
-      one.devices.map(({ pool, device, cdiDevices }) => [name, shown(one), `${pool}/${device}`, cdiDevices.join(', ')]),
+      one.devices.map(({ pool, device, health = 'Unknown', healthMessage, cdiDevices }) => {
+        const state = healthMessage === undefined ? health : `${health} (${healthMessage})`;
+        return [name, shown(one), `${pool}/${device}`, state, cdiDevices.join(', ')];
+      }),
     );
-    return devices.length > 0 ? devices : [[name, drivers.map(shown).join(', '), '-', '']];
+    return devices.length > 0 ? devices : [[name, drivers.map(shown).join(', '), '-', '', '']];
   });
-  return ['Claims:', indent(formatTable(['CLAIM', 'DRIVER', 'DEVICE', 'CDI'], rows))];
+  return ['Claims:', indent(formatTable(['CLAIM', 'DRIVER', 'DEVICE', 'HEALTH', 'CDI'], rows))];
 }
 
 function describeContainer(
