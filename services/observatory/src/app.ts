@@ -1,3 +1,4 @@
+import type { TopologyFacts } from '@kubus/causality';
 import { type ObservatoryDocument, startRecordingSchema } from '@kubus/contracts/observatory';
 import { type Ids, type Logger, toError } from '@kubus/ports';
 import { RecordingError } from '@kubus/recording';
@@ -15,6 +16,7 @@ import {
   messagesQuery,
   parsed,
   pressureQuery,
+  topologyQuery,
   traceQuery,
 } from './queries.ts';
 import { type Recordings, RequestError } from './recordings.ts';
@@ -37,6 +39,8 @@ export interface AppOptions {
   readonly faults?: Faults | undefined;
   /** Undefined: there is no node, only files. */
   readonly pressure?: ReadPressure | undefined;
+  /** What of the node is known now. Undefined: there is no node. */
+  readonly topology?: (() => TopologyFacts) | undefined;
   readonly ids: Ids;
   readonly logger: Logger;
 }
@@ -56,6 +60,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addRecordings(app, recordings);
   addMessages(app, recordings, threads);
   addAnalysis(app, recordings, threads, about.faults);
+  app.get(`${ROOT}/recordings/:name/topology`, async (request, reply) => {
+    const { at } = parsed(topologyQuery, request.query);
+    const { state } = await recordings.document(nameOf(request));
+    const now = state === 'live' || state === 'recording' ? options.topology?.() : undefined;
+    return sendText(reply, threads.long({ do: 'topology', file: recordings.path(nameOf(request)), at, now }));
+  });
   addFaults(app, { root: ROOT, node, faults, ids });
   app.get(`${ROOT}/pressure`, (request) => {
     const { signal } = parsed(pressureQuery, request.query);

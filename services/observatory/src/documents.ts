@@ -1,6 +1,20 @@
 import type { StoredMessage } from '@kubus/bus';
-import { type ComparedStories, briefOf, payloadOf, podTimeline } from '@kubus/causality';
-import type { MessageBrief, MessageDocument, MessagePage, PodTimeline } from '@kubus/contracts/observatory';
+import {
+  type ComparedStories,
+  type TopologyFacts,
+  briefOf,
+  payloadOf,
+  podTimeline,
+  topologyDocument,
+  topologyFactsAt,
+} from '@kubus/causality';
+import type {
+  MessageBrief,
+  MessageDocument,
+  MessagePage,
+  PodTimeline,
+  TopologyDocument,
+} from '@kubus/contracts/observatory';
 import type { MessageFilter, RecordingReader } from '@kubus/recording';
 import { RequestError } from './recordings.ts';
 
@@ -39,6 +53,20 @@ export function timelineOf(reader: RecordingReader, uid: string): PodTimeline {
   const messages = reader.podMessages(uid);
   if (messages.length === 0) throw new RequestError(404, 'no-pod', `there is no message about the pod ${uid}`);
   return podTimeline(uid, messages, reader.starts(COMPARED_STARTS, uid));
+}
+
+/** The machine at a moment, and who has what of it. */
+export function topologyOf(
+  reader: RecordingReader,
+  { at, now }: { readonly at: number | undefined; readonly now: TopologyFacts | undefined },
+): TopologyDocument {
+  const pods = new Map(reader.pods().map(({ uid, namespace, name }) => [uid, `${namespace}/${name}`]));
+  const document = topologyDocument(
+    topologyFactsAt((type) => reader.all({ type }), at, now),
+    pods,
+  );
+  if (document !== undefined) return document;
+  throw new RequestError(404, 'no-topology', 'the recording does not say up to this moment what the machine is like');
 }
 
 /** One side of a comparison: all pods, or one of them. */

@@ -31,6 +31,8 @@ export const traceQuery = z.strictObject({
 
 export const pressureQuery = z.strictObject({ signal: z.string().min(1).max(100).optional() });
 
+export const topologyQuery = z.strictObject({ at: number.optional() });
+
 /** Throws a RequestError that names the invalid field. */
 export function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value ?? {});

@@ -10,6 +10,7 @@ import {
 } from '@kubus/service-kit';
 import { createApp } from './app.ts';
 import { nodePressureReader } from './node-pressure.ts';
+import { NowTopology } from './node-topology.ts';
 import { NodeRecordings } from './node-recordings.ts';
 import { Threads } from './threads.ts';
 
@@ -37,8 +38,12 @@ export const observatory: ServiceDefinition = {
     const faults = config.faults
       ? new (await import('./node-faults.ts')).NodeFaults({ bus, clock, recordings })
       : undefined;
-    const pressure = nodePressureReader(bus, clock);
-    const app = await createApp({ recordings, threads, version, page, contract, faults, pressure, ids, logger });
+    const now = new NowTopology(bus);
+    const app = await createApp({
+      ...{ recordings, threads, version, page, contract, faults, ids, logger },
+      pressure: nodePressureReader(bus, clock),
+      topology: () => now.facts(),
+    });
     const listening = await servePrivately(
       app,
       socket,

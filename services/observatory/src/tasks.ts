@@ -1,7 +1,7 @@
-import { chromeTraceOf, compare, jsonLinesOf, latencyOf, otlpOf } from '@kubus/causality';
+import { type TopologyFacts, chromeTraceOf, compare, jsonLinesOf, latencyOf, otlpOf } from '@kubus/causality';
 import { contractsOf } from '@kubus/contracts';
 import { type MessageFilter, RecordingReader, exportRecording, importRecording, sealRecording } from '@kubus/recording';
-import { messageOf, pageOf, sideOf, timelineOf } from './documents.ts';
+import { messageOf, pageOf, sideOf, timelineOf, topologyOf } from './documents.ts';
 
 type What = 'start' | 'stop';
 export type TraceFormat = keyof typeof formats;
@@ -29,6 +29,13 @@ export type AnalysisTask =
 /** Questions that may take long. */
 export type LongTask =
   | { readonly do: 'timeline'; readonly file: string; readonly uid: string }
+  /** `now`: of a node that goes on, what the recording never says. */
+  | {
+      readonly do: 'topology';
+      readonly file: string;
+      readonly at: number | undefined;
+      readonly now: TopologyFacts | undefined;
+    }
   | AnalysisTask
   | { readonly do: 'seal'; readonly file: string }
   | { readonly do: 'compare'; readonly what: What; readonly left: Side; readonly right: Side }
@@ -91,6 +98,8 @@ function answer(
       return messageOf(reader, task.seq);
     case 'timeline':
       return timelineOf(reader, task.uid);
+    case 'topology':
+      return topologyOf(reader, task);
     case 'latency':
       return latencyOf(task.what, reader.paths(task.what));
     case 'map':

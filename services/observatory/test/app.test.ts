@@ -93,6 +93,8 @@ describe('refuses', () => {
     [`${live}/messages?kind=x`, 400, 'bad-request'],
     [`${live}/messages?after=1&unknown=1`, 400, 'bad-request'],
     [`${live}/density?buckets=0`, 400, 'bad-request'],
+    [`${live}/topology`, 404, 'no-topology'],
+    [`${live}/topology?at=x`, 400, 'bad-request'],
     [`${live}/trace?format=x`, 400, 'bad-request'],
     ['/api/v1/compare?left=~live', 400, 'bad-request'],
     ['/api/v1/compare?left=~live&right=~live/none', 404, 'no-pod'],
@@ -129,6 +131,21 @@ test('what the node has left is asked of the node, for the signal of the request
     await get('/api/v1/pressure?signal=pid.available', having);
     expect(asked).toEqual([undefined, 'pid.available']);
     expect(await get('/api/v1/pressure?sort=1', having)).toMatchObject({ status: 400 });
+  } finally {
+    await having.close();
+  }
+});
+
+test('what the machine of a node that goes on is like is asked of the node when the recording does not say', async () => {
+  const machine = { sockets: [], nodes: [], cores: [], caches: [], offline: '', isolated: '' };
+  const policies = { cpu: 'none', memory: 'None', topology: 'none', scope: 'container' };
+  const topology = { machine, policies, memory: [], containers: [] };
+  const facts = { topology, resources: [], allocations: new Map(), claims: new Map() };
+  const of = { recordings, threads, version: '1', topology: () => facts, ids: systemIds, logger: silentLogger };
+  const having = await createApp(of);
+  try {
+    const { status, body } = await get(`${live}/topology?at=1`, having);
+    expect([status, body]).toEqual([200, { moments: [], policies, nodes: [], cpus: [], devices: [], claims: [] }]);
   } finally {
     await having.close();
   }

@@ -274,7 +274,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   observatory: {
     about: 'Records every message of the node and shows its causes. It may also follow the node’s record.',
     owns: [],
-    reads: [],
+    reads: [nodeTopology, deviceResource, deviceAllocation, claimUse],
     serves: [],
     calls: [readPressure],
     publishes: [],

@@ -30,4 +30,7 @@ export { type RecordedMessage, recordedMessage } from './recorded-message.ts';
 export { type RestartPath, restartPaths } from './restarts.ts';
 export { type PathMessage, pathSteps, spentBetween } from './segments.ts';
 export { type CountedMessages, type PublishedCount, type ReceivedCount, RATE_MS, serviceMap } from './service-map.ts';
+export { type TopologyFacts, topologyFactsAt } from './topology/topology-facts.ts';
+export { topologyDocument, topologyRows } from './topology/topology-document.ts';
+export { type TopologyView, topologyView } from './topology/topology-view.ts';
 export { payloadOf, summarise } from './summary.ts';

@@ -11,6 +11,7 @@ import { type PodNote, noteOf } from './pod-notes.ts';
 import { type PodSigns, signsOf } from './pod-signs.ts';
 import { saidOf } from './pod-state.ts';
 import { criticalPath } from './segments.ts';
+import { podDevices } from './topology/pod-devices.ts';
 import { WorkSpans } from './work-spans.ts';
 
 /** One message of a pod. */
@@ -43,6 +44,7 @@ export function podTimeline(
     answer: podAnswer({ ...parts, notes, explained: explainedBy(story.own), starts }),
     // Messages that only led to the pod do not count as services of the pod.
     services: [...new Set([...own, ...shown].map(({ service }) => service))],
+    ...podDevices(story.own.map(({ stored }) => stored)),
   };
 }
 

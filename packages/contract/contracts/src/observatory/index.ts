@@ -41,3 +41,4 @@ export type {
   SignalDocument,
   ThresholdDocument,
 } from './pressure.ts';
+export type { CpuOwner, TopologyClaim, TopologyDevice, TopologyDocument, TopologyNode } from './topology.ts';

@@ -1,4 +1,5 @@
 import type { MessageBrief } from './message.ts';
+import type { TopologyClaim } from './topology.ts';
 
 /**
  * How a pod is doing. `failing`: something is wrong and is tried again; `unready`: it runs and nothing is known to be wrong;
@@ -110,6 +111,16 @@ export interface PodTimeline {
   readonly paths: readonly CriticalPath[];
   /** The services with messages in it, in the order in which they are involved with a pod. */
   readonly services: readonly string[];
+  /** Devices of plugins that its containers have, or had when it ended; missing: none. */
+  readonly devices?: readonly {
+    readonly container: string;
+    readonly resource: string;
+    readonly id: string;
+    /** NUMA nodes. */
+    readonly nodes: string;
+  }[];
+  /** Devices of its resource claims; missing: none. */
+  readonly claims?: readonly Pick<TopologyClaim, 'claim' | 'driver' | 'device' | 'health'>[];
 }
 
 /** The time that one kind of segment took across all pods of a recording. */

@@ -31,7 +31,7 @@ export function recordedPod(messages: readonly StoredMessage[]): Omit<WhyInput, 
 }
 
 /** The last value of a fact, and whether the fact was removed after it. */
-function lastOf<T>(
+export function lastOf<T>(
   messages: readonly StoredMessage[],
   fact: FactDeclaration<T>,
 ): { value: T | undefined; isRemoved: boolean } {

@@ -1,9 +1,9 @@
+import type { TopologyView } from '@kubus/causality';
 import { parseQuantity, quantityUnits } from '@kubus/contracts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
 import type { PodRecord } from '../pods/pod-record.ts';
-import type { TopologyFacts } from '../topology/topology-view.ts';
 import type { Trial } from '../topology/trial.ts';
 import { UserError } from '../user-error.ts';
 
@@ -45,11 +45,11 @@ export function addTopology(program: Command): void {
     .option('--at <time>', 'a moment of the recording: a time, or +SECONDS since it began; default: its end')
     .addOption(outputOption())
     .action(async (options: ShowOptions, command: Command) => {
-      const { topologyView } = await import('../topology/topology-view.ts');
-      const { machine, policies, reserved, shared, memory, containers, devices } = topologyView(
-        await factsOf(options, command),
+      const { machine, policies, reserved, shared, memory, containers, devices, claims } = await viewOf(
+        options,
+        command,
       );
-      const view = { machine, policies, reserved, shared, memory, containers, devices };
+      const view = { machine, policies, reserved, shared, memory, containers, devices, claims };
       if (options.output !== undefined) {
         printKubusDocument('NodeTopology', view, options.output);
         return;
@@ -125,7 +125,7 @@ export function addTopology(program: Command): void {
     });
 }
 
-async function factsOf({ recording, at }: ShowOptions, command: Command): Promise<TopologyFacts> {
+async function viewOf({ recording, at }: ShowOptions, command: Command): Promise<TopologyView> {
   const { liveTopology, momentOf, recordedTopology } = await import('../topology/topology-facts.ts');
   if (recording !== undefined) {
     const { withRecording } = await import('../pods/recording-file.ts');

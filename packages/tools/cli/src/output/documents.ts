@@ -161,6 +161,7 @@ export const documents = {
       memory: 'of NUMA nodes: node, resource, allocatable, free (bytes)',
       containers: 'with something for themselves: uid, pod, name, cpus, memory: nodes, resource, bytes',
       devices: 'resource, id, healthy, numaNodes, owners: uid, pod, container',
+      claims: 'devices of resource claims: claim, driver, pool, device, health, healthMessage, uid, pod',
     },
   },
   AllocationTrial: {

@@ -62,9 +62,9 @@ test.each([
   [undefined, '0-3', []],
 ])('after %s ms of a recording', (ms, shared, uids) => {
   const facts = recordedTopology(reader, ms === undefined ? undefined : BEGAN + ms);
-  expect(facts.topology.shared).toBe(shared);
-  expect([...facts.allocations.keys()]).toEqual(uids);
-  expect(facts.resources.map(({ resource }) => resource)).toEqual(['example.com/gpu']);
+  expect(facts.shared).toBe(shared);
+  expect(facts.devices.map(({ resource }) => resource)).toEqual(['example.com/gpu']);
+  expect(facts.devices.flatMap(({ owners }) => owners.map(({ uid }) => uid))).toEqual(uids);
 });
 
 test('before the node had said anything there is nothing to show', () => {

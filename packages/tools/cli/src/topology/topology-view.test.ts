@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { topologyView } from '@kubus/causality';
 import type { NodeTopology } from '@kubus/contracts';
 import { momentOf } from './topology-facts.ts';
 import { topologyText } from './topology-text.ts';
-import { topologyView } from './topology-view.ts';
 
 const GI = 2 ** 30;
 const topology: NodeTopology = {
@@ -46,6 +46,33 @@ const view = topologyView({
       { ref, containers: [{ name: 'main', resources: [{ resource: 'example.com/gpu', devices: [{ id: 'a' }] }] }] },
     ],
   ]),
+  claims: new Map([
+    [
+      'u2',
+      {
+        claims: [
+          {
+            ...{ name: 'gpu', uid: 'c' },
+            drivers: [
+              {
+                driver: 'a.test',
+                devices: [
+                  {
+                    pool: 'node0',
+                    device: 'd0',
+                    requests: [],
+                    cdiDevices: [],
+                    health: 'Unhealthy',
+                    healthMessage: 'hot',
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  ]),
   pods: new Map([['u1', 'default/web']]),
 });
 
@@ -81,6 +108,9 @@ test('each CPU and each device has one line that says who has it', () => {
     'DEVICE            ID   NODE   WHO HAS IT',
     'example.com/gpu   a    1      default/web main',
     'example.com/gpu   b           (unhealthy)',
+    '',
+    'CLAIM   DRIVER   DEVICE     HEALTH            WHO USES IT',
+    'gpu     a.test   node0/d0   Unhealthy (hot)   u2',
   ]);
 });
 

@@ -1,11 +1,9 @@
-import type { DeviceAllocation, DeviceResource, NodeTopology } from '@kubus/contracts';
+import type { ClaimDevice, NodeTopology } from '@kubus/contracts';
+import type { TopologyFacts } from './topology-facts.ts';
 
-/** Facts of a node, now or at a moment of a recording. */
-export interface TopologyFacts {
+/** Facts of a node whose machine is known. */
+export interface KnownTopology extends TopologyFacts {
   readonly topology: NodeTopology;
-  readonly resources: readonly DeviceResource[];
-  /** By the UID of the pod. */
-  readonly allocations: ReadonlyMap<string, DeviceAllocation>;
   /** `namespace/name` of pods by their UID. */
   readonly pods: ReadonlyMap<string, string>;
 }
@@ -14,6 +12,15 @@ export interface TopologyFacts {
 export interface TopologyView extends Omit<NodeTopology, 'containers'> {
   readonly containers: readonly (NodeTopology['containers'][number] & { readonly pod: string | undefined })[];
   readonly devices: readonly DeviceView[];
+  readonly claims: readonly ClaimView[];
+}
+
+/** A device of a resource claim, and a pod that uses it. */
+interface ClaimView extends Pick<ClaimDevice, 'pool' | 'device' | 'health' | 'healthMessage'> {
+  readonly claim: string;
+  readonly driver: string;
+  readonly uid: string;
+  readonly pod: string | undefined;
 }
 
 /** A device, and who has it. */
@@ -26,7 +33,7 @@ interface DeviceView {
   readonly owners: readonly { readonly uid: string; readonly pod: string | undefined; readonly container: string }[];
 }
 
-export function topologyView({ topology, resources, allocations, pods }: TopologyFacts): TopologyView {
+export function topologyView({ topology, resources, allocations, claims, pods }: KnownTopology): TopologyView {
   const owned = [...allocations].flatMap(([uid, { ref, containers }]) =>
     containers.flatMap(({ name: container, resources: given }) =>
       given.flatMap(({ resource, devices }) =>
@@ -45,6 +52,17 @@ export function topologyView({ topology, resources, allocations, pods }: Topolog
         ...{ resource, id, healthy: healthy && !gone, numaNodes: place?.numaNodes ?? [] },
         owners: owned.filter((one) => one.resource === resource && one.id === id).map(({ owner }) => owner),
       })),
+    ),
+    claims: [...claims].flatMap(([uid, use]) =>
+      use.claims.flatMap(({ name: claim, drivers }) =>
+        drivers.flatMap(({ driver, devices }) =>
+          devices.map(({ pool, device, health, healthMessage }) => ({
+            ...{ claim, driver, pool, device, uid, pod: pods.get(uid) },
+            ...(health !== undefined && { health }),
+            ...(healthMessage !== undefined && { healthMessage }),
+          })),
+        ),
+      ),
     ),
   };
 }
