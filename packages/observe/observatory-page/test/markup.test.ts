@@ -34,7 +34,7 @@ const made = (page: Page) =>
   ]);
 
 inChromium('markup in what others have written', (rig) => {
-  test.each(['overview', 'pods', 'messages', 'map', 'latency', 'compare', 'recordings', 'contract'])(
+  test.each(['overview', 'pods', 'messages', 'map', 'latency', 'compare', 'topology', 'recordings', 'contract'])(
     'is text in the view %s, and in what opens from it',
     async (view) => {
       const context = await rig.context();

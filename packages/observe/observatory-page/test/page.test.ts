@@ -19,6 +19,7 @@ inChromium('the page in Chromium', (rig) => {
       ['/before/latency', 'Steps of the path'],
       ['/before/compare?right=slow-disk', 'Steps of both sides'],
       ['/~live/pressure', 'Pods that would go'],
+      ['/~live/topology', 'Who has the CPUs'],
       ['/before/contract?type=worker.fact.status/1', 'Types of messages'],
     ])('%s opens without console errors or foreign requests, and is accessible', async (route, list) => {
       const { page, complaints, abroad } = await rig.open(route, theme);
@@ -107,6 +108,7 @@ inChromium('the page in Chromium', (rig) => {
       ['l', 'latency'],
       ['c', 'compare'],
       ['e', 'pressure'],
+      ['n', 'topology'],
       ['r', 'recordings'],
       ['t', 'contract'],
       ['o', 'overview'],

@@ -26,6 +26,7 @@ inChromium('the views', (rig) => {
       ['/before/latency', 'Steps of the path'],
       ['/before/compare?right=slow-disk', 'Steps of both sides'],
       ['/before/pressure', 'Pods that would go'],
+      ['/before/topology', 'Who has the CPUs'],
       ['/before/contract?type=worker.fact.status/1', 'Types of messages'],
     ] as const) {
       await page.goto(new URL(`#${route}`, rig.address).href);

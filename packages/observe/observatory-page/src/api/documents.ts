@@ -11,6 +11,7 @@ import type {
   PressureDocument,
   RecordingDocument,
   ServiceMap,
+  TopologyDocument,
 } from '@kubus/contracts/observatory';
 import { type UseQueryResult, keepPreviousData, useQuery } from '@tanstack/react-query';
 import { address } from './address.ts';
@@ -103,6 +104,21 @@ export function usePressure(signal: string | undefined): UseQueryResult<Pressure
     queryFn: ({ signal: ended }) => api.get<PressureDocument>(path, ended),
     enabled: observatory?.node !== undefined,
     refetchInterval: pressureEveryMs,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/**
+ * The node's machine at a moment of a recording, and who has what of it; what was shown stays until the next is read.
+ *
+ * @param at milliseconds since the Unix epoch; undefined: its end
+ */
+export function useTopology(name: string, at: number | undefined): UseQueryResult<TopologyDocument> {
+  const api = useApi();
+  const path = address(['recordings', name, 'topology'], { at });
+  return useQuery<TopologyDocument>({
+    queryKey: [path],
+    queryFn: ({ signal }) => api.get<TopologyDocument>(path, signal),
     placeholderData: keepPreviousData,
   });
 }

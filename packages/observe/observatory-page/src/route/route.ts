@@ -5,6 +5,7 @@ export const views = [
   'map',
   'latency',
   'compare',
+  'topology',
   'pressure',
   'recordings',
   'faults',

@@ -16,6 +16,7 @@ import { RecordingsView } from '../recordings/RecordingsView.tsx';
 import type { Route, View } from '../route/route.ts';
 import { go, inspect, useRoute } from '../route/use-route.ts';
 import { PodTimelineView } from '../timeline/PodTimelineView.tsx';
+import { TopologyView } from '../topology/TopologyView.tsx';
 import { EmptyState } from './EmptyState.tsx';
 import { Header } from './Header.tsx';
 import { Navigation } from './Navigation.tsx';
@@ -90,6 +91,8 @@ function ViewOf({ route }: { readonly route: Route }): ReactNode {
       return <LatencyView />;
     case 'compare':
       return <CompareView />;
+    case 'topology':
+      return <TopologyView />;
     case 'pressure':
       return <PressureView />;
     case 'recordings':

@@ -15,6 +15,7 @@ export const viewList: readonly ViewEntry[] = [
   { view: 'map', title: 'Map', key: 'a', about: 'which service sends what to which' },
   { view: 'latency', title: 'Latency', key: 'l', about: 'how long starts and stops took' },
   { view: 'compare', title: 'Compare', key: 'c', about: 'two recordings or pods side by side' },
+  { view: 'topology', title: 'Topology', key: 'n', about: 'NUMA nodes, CPUs and devices, and who has them' },
   { view: 'pressure', title: 'Pressure', key: 'e', about: 'what the node has left, and which pods would go' },
   { view: 'recordings', title: 'Recordings', key: 'r', about: 'start, stop, download, upload' },
   { view: 'faults', title: 'Faults', key: 'f', about: 'inject faults into messages and services' },

@@ -11,6 +11,7 @@ import { goQuery, inspect, useRoute } from '../route/use-route.ts';
 import { rangeQuery } from '../overview/density-layout.ts';
 import { Reading } from '../shell/Reading.tsx';
 import { PodAnswerPanel } from './PodAnswerPanel.tsx';
+import { PodDevices } from './PodDevices.tsx';
 import { CriticalPathTable } from './CriticalPathTable.tsx';
 import { TimelineCanvas } from './TimelineCanvas.tsx';
 import { layoutTimeline } from './timeline-layout.ts';
@@ -43,6 +44,7 @@ function Story({ timeline }: { readonly timeline: PodTimeline }): ReactNode {
     <div className="story story-of-pod">
       <PodHead timeline={timeline} />
       <PodAnswerPanel answer={timeline.answer} />
+      <PodDevices timeline={timeline} />
       <div className="toolbar">
         <fieldset className="choice">
           <legend className="visually-hidden">Critical path</legend>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { MessageBrief, PodTimeline, WorkSpan } from '@kubus/contracts/observatory';
 import fc from 'fast-check';
+import { claimWords, deviceWords } from './device-words.ts';
 import { layoutTimeline, markAfterKey, markAt, packSpans, spanAt } from './timeline-layout.ts';
 import { type TimeView, around, moved, showing, zoomed } from './time-view.ts';
 
@@ -154,4 +155,13 @@ describe('the visible section', () => {
     expect(view.from).toBeLessThan(100);
     expect(view.to).toBeGreaterThan(200);
   });
+});
+
+test('devices and claims of a pod are listed in words', () => {
+  expect(deviceWords({ container: 'main', resource: 'a.test/gpu', id: 'g0', nodes: '' })).toBe('main: a.test/gpu g0');
+  expect(deviceWords({ container: 'main', resource: 'a.test/gpu', id: 'g0', nodes: '1' })).toBe(
+    'main: a.test/gpu g0, NUMA node 1',
+  );
+  const claim = { claim: 'nic', driver: 'b.test', device: 'p/d', health: 'Unhealthy (hot)' };
+  expect(claimWords(claim)).toBe('claim nic: p/d of b.test, Unhealthy (hot)');
 });

@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
-import type { LiveTick, ObservatoryDocument, PressureDocument } from '@kubus/contracts/observatory';
+import type { LiveTick, ObservatoryDocument, PodTimeline, PressureDocument } from '@kubus/contracts/observatory';
 import { BadFault, StandInFaults } from './faults.ts';
 import { comparisonOf, latencyOf, mapOf } from './node-documents.ts';
 import { pressureOf } from './pressure.ts';
 import { podLife } from './pod-life.ts';
+import { topologyOf } from './topology.ts';
 import { StandInRecording } from './recording.ts';
 
 export interface StandInOptions {
@@ -174,7 +175,7 @@ export class StandIn {
         recording.state = 'complete';
         return recording.document();
       case 'pods':
-        return id === undefined ? recording.pods() : this.#found(recording.timeline(id), 'pod', id);
+        return id === undefined ? recording.pods() : this.#timeline(recording, id);
       case 'messages':
         if (id !== undefined) return this.#found(recording.message(Number(id)), 'message', id);
         return recording.page({
@@ -191,11 +192,26 @@ export class StandIn {
         return recording.density(Number(query.get('buckets') ?? 200));
       case 'latency':
         return latencyOf(recording, what);
+      case 'topology':
+        return topologyOf(recording.pods(), recording.options.began, Number(query.get('at') ?? Infinity));
       case 'map':
         return mapOf(recording);
       default:
         return recording.document();
     }
+  }
+
+  /** The first pod has devices. */
+  #timeline(recording: StandInRecording, uid: string): PodTimeline {
+    const timeline = this.#found(recording.timeline(uid), 'pod', uid);
+    const { devices, claims } = topologyOf(recording.pods(), recording.options.began);
+    const own = devices.filter((one) => one.uid === uid).map((one) => ({ ...one, container: 'main' }));
+    const ofClaims = claims.filter((one) => one.uid === uid);
+    return {
+      ...timeline,
+      ...(own.length > 0 && { devices: own }),
+      ...(ofClaims.length > 0 && { claims: ofClaims }),
+    };
   }
 
   #side(of: string | null): {
