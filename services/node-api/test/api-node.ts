@@ -16,6 +16,7 @@ import {
   type RuntimePod,
   type SealedText,
   type ServiceName,
+  type NodeTopology,
   type SourceName,
   type StreamEvent,
   claimUse,
@@ -25,6 +26,7 @@ import {
   deviceResource,
   desiredPods,
   nodeLogLevel,
+  nodeTopology,
   podRefOf,
   podSchema,
   podStatus,
@@ -96,6 +98,7 @@ export class ApiNode {
   #resources: FactOwner<DeviceResource> | undefined;
   #allocations: FactOwner<DeviceAllocation> | undefined;
   #claims: FactOwner<ClaimUse> | undefined;
+  #topologies: FactOwner<NodeTopology> | undefined;
   #works: FactOwner<PodWork> | undefined;
   #runtime: FactOwner<RuntimePod> | undefined;
   #syncLoop: Server | undefined;
@@ -153,6 +156,7 @@ export class ApiNode {
     node.#resources = agent.owner(deviceResource);
     node.#allocations = agent.owner(deviceAllocation);
     node.#claims = agent.owner(claimUse);
+    node.#topologies = agent.owner(nodeTopology);
     const { verbosities } = node;
     agent.reader(nodeLogLevel, { changed: ({ value }) => verbosities.push(value.verbosity) });
     const people = await node.#connect('cli');
@@ -228,6 +232,11 @@ export class ApiNode {
   /** Publishes the devices that a pod's containers were allocated. */
   given(allocation: DeviceAllocation): void {
     this.#allocations?.put(allocation.ref.uid, allocation, { pod: allocation.ref.uid });
+  }
+
+  /** Publishes the machine and who has what of it. */
+  hasMachine(topology: NodeTopology): void {
+    this.#topologies?.put(NODE, topology);
   }
 
   /** A pod uses resource claims. */

@@ -35,6 +35,24 @@ beforeAll(async () => {
     const resources = [{ resource, devices: [{ id: 'a', topology: { numaNodes: [1] } }, { id: 'b' }] }];
     node.given({ ref: podRefOf(pod), containers: [{ name: 'main', resources }] });
   }
+  const [uid, bytes] = [web.metadata.uid, 2 ** 30];
+  node.hasMachine({
+    machine: {
+      sockets: [{ id: 0, cpus: '0-5' }],
+      ...{ nodes: [], cores: [], caches: [], offline: '', isolated: '' },
+    },
+    policies: { cpu: 'static', memory: 'Static', topology: 'none', scope: 'container' },
+    ...{ reserved: '0', shared: '0-2,5' },
+    memory: [
+      { node: 0, resource: 'memory', allocatable: 4 * bytes, free: 3 * bytes },
+      { node: 1, resource: 'hugepages-2Mi', allocatable: bytes, free: bytes },
+      { node: 1, resource: 'hugepages-1Gi', allocatable: 0, free: 0 },
+    ],
+    containers: [
+      { uid, name: 'main', cpus: '3-4', memory: [{ nodes: '0-1', resource: 'memory', bytes }] },
+      { uid: 'another', name: 'main', cpus: '5', memory: [] },
+    ],
+  });
   node.status(over, { phase: 'Succeeded' });
   await node.start(open);
 });
@@ -44,6 +62,9 @@ const socket = () => join(node.folder, 'kubelet', 'pod-resources', 'kubelet.sock
 const callee = () => ({ socket: socket(), limitMs: 10_000 });
 const a = { resourceName: resource, deviceIds: ['a'], topology: { nodes: [{ ID: '1' }] } };
 const b = { resourceName: resource, deviceIds: ['b'], topology: undefined };
+const memory = (memoryType: string, size: number, ...nodes: string[]) => {
+  return { memoryType, size: String(size), topology: { nodes: nodes.map((ID) => ({ ID })) } };
+};
 const nothing = { cpuIds: [], memory: [], dynamicResources: [] };
 const claimResources = [
   {
@@ -55,16 +76,23 @@ const claim = { claimName: 'g', claimNamespace: 'default', claimResources };
 const listed = {
   ...{ name: 'web', namespace: 'default' },
   containers: [
-    { name: 'main', devices: [a, b], ...nothing },
+    {
+      name: 'main',
+      devices: [a, b],
+      cpuIds: ['3', '4'],
+      memory: [memory('memory', 2 ** 30, '0', '1')],
+      dynamicResources: [],
+    },
     { name: 'side', devices: [], ...nothing, dynamicResources: [claim] },
   ],
 };
 
-test('lists pods that have not ended, with devices and claims of their containers, and allocatable devices', async () => {
+test('lists pods that have not ended, with devices, claims, CPUs and memory of their containers, and what pods may have', async () => {
   expect(statSync(socket()).mode & 0o777).toBe(0o600);
   expect(await callPlugin(callee(), PodResourcesListerService.list, {})).toEqual({ podResources: [listed] });
   expect(await callPlugin(callee(), PodResourcesListerService.getAllocatableResources, {})).toEqual({
-    ...{ devices: [a, b], cpuIds: [], memory: [] },
+    ...{ devices: [a, b], cpuIds: ['1', '2', '3', '4', '5'] },
+    memory: [memory('memory', 4 * 2 ** 30, '0'), memory('hugepages-2Mi', 2 ** 30, '1')],
   });
   const one = { podName: 'web', podNamespace: 'default' };
   expect(await callPlugin(callee(), PodResourcesListerService.get, one)).toEqual({ podResources: listed });

@@ -244,6 +244,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       clusterNode,
       deviceResource,
       deviceAllocation,
+      nodeTopology,
       claimUse,
       serviceShare,
       stuckService,

@@ -34,7 +34,9 @@ export class PodResourcesServer {
       };
     this.#server.addService(PodResourcesListerService, {
       list: serve('list', () => ({ podResources: listedPods(facts.pods(), devices) })),
-      getAllocatableResources: serve('get_allocatable', () => allocatableResources(devices.resources())),
+      getAllocatableResources: serve('get_allocatable', () =>
+        allocatableResources(devices.resources(), devices.topology()),
+      ),
       get: serve(
         'get',
         ({ podNamespace, podName }: GetPodResourcesRequest): GetPodResourcesResponse | undefined => {

@@ -1,13 +1,16 @@
-import type { ClaimUse, DeviceAllocation, DeviceResource } from '@kubus/contracts';
+import type { ClaimUse, DeviceAllocation, DeviceResource, NodeTopology } from '@kubus/contracts';
 import { containerClaimNames } from '@kubus/dra';
+import { parseCpuSet } from '@kubus/exclusive';
 import type { NodePod } from '@kubus/node-requests';
 import { isTerminal } from '@kubus/pod-status';
 import type {
   AllocatableResourcesResponse,
   ContainerDevices,
+  ContainerMemory,
   ContainerResources,
   DynamicResource,
   PodResources,
+  TopologyInfo,
 } from '@kubus/proto/pod-resources-grpc';
 
 /** A device of a plugin, or a device that was allocated to a container. */
@@ -19,6 +22,8 @@ interface HadByPods {
   of(uid: string): DeviceAllocation | undefined;
   /** The resource claims that it uses. */
   claimsOf(uid: string): ClaimUse['claims'];
+  /** What of the machine containers have for themselves. */
+  topology(): Pick<NodeTopology, 'containers'> | undefined;
 }
 
 /** Pods that have not ended (behaviour:plugins, Pod resources), with the resources of their containers. */
@@ -32,6 +37,7 @@ export function podResources({ pod }: NodePod, had: HadByPods): PodResources {
   const claims = had.claimsOf(metadata.uid);
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   const given = had.of(metadata.uid)?.containers ?? [];
+  const own = (had.topology()?.containers ?? []).filter(({ uid }) => uid === metadata.uid);
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -43,19 +49,36 @@ export function podResources({ pod }: NodePod, had: HadByPods): PodResources {
       const dynamicResources = claims
         .filter((claim) => names.includes(claim.name))
         .map((claim) => dynamicResource(metadata.namespace, claim));
-      return { name, devices, cpuIds: [], memory: [], dynamicResources };
+      const { cpus, memory = [] } = own.find((one) => one.name === name) ?? {};
+      const memoryOf = memory.map(({ resource, bytes, nodes }) => memoryEntry(resource, bytes, numbers(nodes)));
+      return { name, devices, cpuIds: texts(numbers(cpus)), memory: memoryOf, dynamicResources };
     }),
   };
 }
 
-/** The devices that pods may use, allocated or not. CPUs and memory are not reserved. */
-export function allocatableResources(resources: readonly DeviceResource[]): AllocatableResourcesResponse {
+/**
+ * The devices, CPUs and memory of NUMA nodes that pods may have, allocated or not. Without a policy of the CPU or the memory manager nobody
+ * can have CPUs or memory.
+ */
+export function allocatableResources(
+  resources: readonly DeviceResource[],
+  topology: Pick<NodeTopology, 'machine' | 'reserved' | 'memory'> | undefined,
+): AllocatableResourcesResponse {
   const devices = resources
     .filter(({ gone }) => !gone)
     .flatMap(({ resource, devices: all }) =>
       all.filter(({ healthy }) => healthy).map((device) => deviceEntry(resource, device)),
     );
-  return { devices, cpuIds: [], memory: [] };
+  const { machine, reserved, memory = [] } = topology ?? {};
+  const taken = new Set(numbers(reserved));
+  const all = reserved === undefined ? [] : (machine?.sockets ?? []).flatMap(({ cpus }) => numbers(cpus));
+  return {
+    devices,
+    cpuIds: texts(all.filter((id) => !taken.has(id))),
+    memory: memory
+      .filter(({ allocatable }) => allocatable > 0)
+      .map(({ resource, allocatable, node }) => memoryEntry(resource, allocatable, [node])),
+  };
 }
 
 function dynamicResource(claimNamespace: string, { name, drivers }: ClaimUse['claims'][number]): DynamicResource {
@@ -69,6 +92,21 @@ function dynamicResource(claimNamespace: string, { name, drivers }: ClaimUse['cl
 }
 
 function deviceEntry(resource: string, { id, topology }: KnownDevice): ContainerDevices {
-  const nodes = topology?.numaNodes.map((node) => ({ ID: String(node) }));
-  return { resourceName: resource, deviceIds: [id], topology: nodes && { nodes } };
+  return { resourceName: resource, deviceIds: [id], topology: topology && nodesOf(topology.numaNodes) };
+}
+
+function memoryEntry(memoryType: string, bytes: number, nodes: readonly number[]): ContainerMemory {
+  return { memoryType, size: String(bytes), topology: nodesOf(nodes) };
+}
+
+function nodesOf(nodes: readonly number[]): TopologyInfo {
+  return { nodes: nodes.map((node) => ({ ID: String(node) })) };
+}
+
+function numbers(list = ''): readonly number[] {
+  return parseCpuSet(list) ?? [];
+}
+
+function texts(ids: readonly number[]): string[] {
+  return ids.map(String);
 }
