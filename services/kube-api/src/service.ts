@@ -44,7 +44,7 @@ export const kubeApi: ServiceDefinition = {
     const ofNode = nodeAuthorizer(store);
     const server = new KubeServer({
       ...{ store, authority, serving, client, tokenKey, now: () => clock.now() },
-      authorize: (attributes) => (isAllowed(attributes) ? ofNode(attributes) : ''),
+      authorize: (attributes) => ofNode(attributes) ?? (isAllowed(attributes) ? undefined : ''),
     });
     const { registry } = server;
     createNamespaces(registry);

@@ -1,20 +1,22 @@
-import { asList, asObject, asText, at, type Json, type KubeObject } from '@kubus/kube-objects';
+import { asList, asObject, asText, at, type Json, type KubeObject, nodeOf } from '@kubus/kube-objects';
 import type { AccessAttributes, Authorizer } from './authorization.ts';
 import type { Store } from './store.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
 const MANY = ['list', 'watch', 'deletecollection'];
 const ONLY_OWN = 'resourceslices with nodeName field selector';
+const LEASES = 'kube-node-lease';
 const SECRETS = ['nodeStageSecretRef', 'nodePublishSecretRef', 'nodeExpandSecretRef'];
 
 /**
- * Denies requests of nodes for kinds related to pods and their volumes: undefined allows. Other users and other kinds are
- * allowed. Source: plugin/pkg/auth/authorizer/node of Kubernetes 1.36.
+ * Denies requests of nodes for objects that do not concern them, and all requests of one without a name: undefined allows. Other users
+ * and other kinds are allowed. Source: plugin/pkg/auth/authorizer/node of Kubernetes 1.36.
  */
 export function nodeAuthorizer(store: Store): Authorizer {
   return (attributes) => {
-    const node = nodeOf(attributes);
+    const node = nodeOf(attributes.user);
     if (node === undefined) return undefined;
+    if (node === '') return `unknown node for user "${attributes.user.username}"`;
     const { verb, subresource, resource, name } = attributes;
     const related = (is: boolean) => (is ? undefined : `no relationship found between node '${node}' and this object`);
     const reach = new Reach(store, node);
@@ -36,6 +38,20 @@ export function nodeAuthorizer(store: Store): Authorizer {
         return got(() => asText(at(store.get('volumeattachments.storage.k8s.io', name), 'spec', 'nodeName')) === node);
       case 'resourceclaims':
         return got(() => reach.resourceClaim(attributes.namespace, name));
+      case 'nodes':
+        return ofNode(attributes, node);
+      case 'pods':
+        return ofPod(attributes, node, () => {
+          const pod = store.get('pods', `${attributes.namespace}/${name}`);
+          return related(asText(at(pod, 'spec', 'nodeName')) === node);
+        });
+      case 'serviceaccounts':
+        if (verb === 'get' && subresource === '') return read(attributes) ?? related(reach.account(attributes));
+        if (verb !== 'create' || name === '') return 'can only create tokens for individual service accounts';
+        if (subresource !== 'token') return 'can only create token subresource of serviceaccount';
+        return related(reach.account(attributes));
+      case 'leases':
+        return lease(attributes, node);
       case 'csinodes':
         return csiNode(attributes, node);
       case 'resourceslices': {
@@ -51,11 +67,6 @@ export function nodeAuthorizer(store: Store): Authorizer {
   };
 }
 
-function nodeOf({ user }: AccessAttributes): string | undefined {
-  const [, name] = /^system:node:(.+)$/.exec(user.username) ?? [];
-  return user.groups.includes('system:nodes') ? name : undefined;
-}
-
 function read({ verb, subresource, namespace, name }: AccessAttributes): string | undefined {
   if (!['get', 'list', 'watch'].includes(verb)) return 'can only read resources of this type';
   if (subresource !== '') return 'cannot read subresource';
@@ -63,9 +74,47 @@ function read({ verb, subresource, namespace, name }: AccessAttributes): string 
   return name === '' ? 'No Object name found' : undefined;
 }
 
+const WRITES: Readonly<Record<string, readonly string[]>> = {
+  '': ['create', 'delete'],
+  status: ['update', 'patch'],
+  eviction: ['create'],
+};
+
+/** Which of them a node writes, admission says. @param one whether it may read the pod that the request names. */
+function ofPod(attributes: AccessAttributes, node: string, one: () => string | undefined): string | undefined {
+  const { verb, subresource, name } = attributes;
+  if (WRITES[subresource]?.includes(verb) === true) return undefined;
+  if (subresource !== '') return '';
+  if (verb === 'get') return name === '' ? 'No Object name found' : one();
+  if (verb !== 'list' && verb !== 'watch') return '';
+  if (isOfNode(attributes, node)) return undefined;
+  return name === '' ? 'can only list/watch pods with spec.nodeName field selector' : one();
+}
+
+/** Which of them a node writes, admission says. */
+function ofNode({ verb, subresource, name }: AccessAttributes, node: string): string | undefined {
+  if (subresource === 'status' && ['update', 'patch'].includes(verb)) return undefined;
+  if (subresource !== '') return '';
+  if (['create', 'update', 'patch'].includes(verb)) return undefined;
+  if (!['get', 'list', 'watch'].includes(verb)) return '';
+  if (name === node) return undefined;
+  const what = name === '' ? 'all nodes' : `'${name}'`;
+  return `node '${node}' cannot read ${what}, only its own Node object`;
+}
+
+const ONE_OBJECT = ['get', 'create', 'update', 'patch', 'delete'];
+
+/** Whose object is made, admission looks at. */
+function lease({ verb, namespace, name }: AccessAttributes, node: string): string | undefined {
+  if (!ONE_OBJECT.includes(verb)) return 'can only get, create, update, patch, or delete a node lease';
+  if (namespace !== LEASES) return `can only access leases in the "${LEASES}" system namespace`;
+  if (verb === 'create' || name === node) return undefined;
+  return 'can only access node lease with the same name as the requesting node';
+}
+
 /** Whose object is made, admission looks at. */
 function csiNode({ verb, subresource, name }: AccessAttributes, node: string): string | undefined {
-  if (!['get', 'create', 'update', 'patch', 'delete'].includes(verb)) {
+  if (!ONE_OBJECT.includes(verb)) {
     return 'can only get, create, update, patch, or delete a CSINode';
   }
   if (subresource !== '') return 'cannot authorize CSINode subresources';
@@ -74,7 +123,7 @@ function csiNode({ verb, subresource, name }: AccessAttributes, node: string): s
     : 'can only access CSINode with the same name as the requesting node';
 }
 
-/** The request is for the slices of the node alone. */
+/** The request is for the objects of the node alone. */
 function isOfNode({ fieldSelector = '' }: AccessAttributes, node: string): boolean {
   return fieldSelector.split(',').some((one) => /^spec\.nodeName==?(.*)$/.exec(one)?.[1] === node);
 }
@@ -82,13 +131,25 @@ function isOfNode({ fieldSelector = '' }: AccessAttributes, node: string): boole
 /** The objects reachable from the pods of a node. */
 class Reach {
   readonly #store: Store;
-  readonly #pods: readonly KubeObject[];
+  readonly #node: string;
 
   constructor(store: Store, node: string) {
     this.#store = store;
-    this.#pods = store
+    this.#node = node;
+  }
+
+  get #pods(): readonly KubeObject[] {
+    return this.#store
       .list('pods')
-      .filter(({ spec, metadata }) => spec?.['nodeName'] === node && metadata.annotations?.[MIRROR] === undefined);
+      .filter(
+        ({ spec, metadata }) => spec?.['nodeName'] === this.#node && metadata.annotations?.[MIRROR] === undefined,
+      );
+  }
+
+  account({ namespace, name }: AccessAttributes): boolean {
+    return this.#pods.some(
+      ({ metadata, spec }) => metadata.namespace === namespace && spec?.['serviceAccountName'] === name,
+    );
   }
 
   claim(namespace: string, name: string): boolean {

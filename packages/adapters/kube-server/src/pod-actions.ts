@@ -9,7 +9,7 @@ const CREATED = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Succe
 /**
  * Evicts a pod, as requested by `kubectl drain`; there are no disruption budgets. Source: pkg/registry/core/pod/storage.
  *
- * @throws StatusError 404; 409 for a failed precondition.
+ * @throws StatusError 403 for a node that does not have the pod; 404; 409 for a failed precondition.
  */
 export function evictPod(
   registry: Registry,
@@ -17,6 +17,7 @@ export function evictPod(
   options: Omit<DeleteOptions, 'user'>,
   user: User,
 ): JsonObject {
+  registry.admit({ operation: 'create', ...target, object: {}, previous: undefined }, user);
   const pod = { ...target, subresource: '' };
   const evicted = withCondition(registry.get(pod), {
     type: 'DisruptionTarget',

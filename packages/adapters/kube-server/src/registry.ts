@@ -1,7 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import {
   alreadyExists,
-  apiVersionOf,
   asList,
   asObject,
   asText,
@@ -15,17 +14,19 @@ import {
   type Json,
   type JsonObject,
   keyOf,
-  metadataProblem,
   type KubeObject,
   notFound,
   plainJson,
   type Resource,
   resourceOfKind,
+  restrictNode,
   type RuleContext,
   sameJson,
   tableOf,
+  type Write,
 } from '@kubus/kube-objects';
 import { timeOfMs } from '@kubus/pod';
+import { checkName, checkType, checkUid, otherName, typeOf } from './identity-checks.ts';
 import { applied, type Ownership, updated, withManagedFields } from './ownership.ts';
 import { type PatchKind, patched } from './patches.ts';
 import type { Store } from './store.ts';
@@ -117,6 +118,7 @@ export class Registry {
         ...(rules.generationOf && { generation: 1 }),
       },
     });
+    this.admit({ operation: 'create', ...target, name, object: whole, previous: undefined }, options.user);
     const object = withManagedFields(rules.create(whole, this.#context(options.user)), ownership(whole));
     const problems = rules.validate(object, undefined, '');
     if (problems.length > 0) throw invalid(resource, name, problems);
@@ -191,6 +193,7 @@ export class Registry {
     const { rules } = resource;
     const object = this.get(target);
     const { uid, resourceVersion, deletionTimestamp } = object.metadata;
+    this.admit({ operation: 'delete', ...target, object: {}, previous: object }, options.user);
     const subject = { ...resource, plural: resource.kind };
     if (options.uid !== undefined && options.uid !== uid) {
       const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
@@ -304,6 +307,7 @@ export class Registry {
     const prepare = subresource === '' ? rules.update : rules.subresources[subresource];
     if (prepare === undefined) throw notFound(resource, `${name}/${subresource}`);
     const next = subresource === 'status' ? asked : rules.defaults(asked);
+    this.admit({ operation: 'update', ...target, object: next, previous }, options.user);
     const managedFields = ownership(next);
     const changed = prepare(next, previous, this.#context(options.user));
     const prepared = plainJson(withManagedFields(changed, managedFields));
@@ -316,13 +320,22 @@ export class Registry {
     return this.#put(target, object, options);
   }
 
+  /**
+   * Refuses a write that its user may not make to this object, whatever the user may do to objects of its kind.
+   *
+   * @throws StatusError 403, 404.
+   */
+  admit(write: Write, user: RuleContext['user']): void {
+    restrictNode(write, this.#context(user));
+  }
+
   #context(user: RuleContext['user']): RuleContext {
     return {
       now: this.now(),
       user,
-      find: (kind, name) => {
+      find: (kind, name, namespace = '') => {
         const resource = resourceOfKind(kind);
-        return resource && this.store.get(tableOf(resource), name);
+        return resource && this.store.get(tableOf(resource), keyOf(resource, namespace, name));
       },
       all: (kind) => {
         const resource = resourceOfKind(kind);
@@ -351,42 +364,6 @@ export class Registry {
 }
 
 const NOBODY = { username: '', groups: [] };
-
-const typeOf = (resource: Resource) => ({ kind: resource.kind, apiVersion: apiVersionOf(resource) });
-
-function checkUid({ resource, name }: Target, body: JsonObject, previous: KubeObject): void {
-  const uid = asText(asObject(body['metadata'])['uid']);
-  if (uid === previous.metadata.uid) return;
-  const message = `Invalid value: "${uid}": field is immutable`;
-  throw invalid(resource, name, [{ field: 'metadata.uid', type: 'FieldValueInvalid', message }]);
-}
-
-const otherName = (given: string, asked: string) =>
-  `the name of the object (${given}) does not match the name on the URL (${asked})`;
-
-function checkType(resource: Resource, body: JsonObject): void {
-  const { kind, apiVersion } = typeOf(resource);
-  const [givenKind = kind, givenVersion = apiVersion] = [body['kind'], body['apiVersion']];
-  const problem = metadataProblem(asObject(body['metadata']));
-  if (problem !== undefined) {
-    throw badRequest(`${kind} in version "${resource.version}" cannot be handled as a ${kind}: ${problem}`);
-  }
-  if (givenKind === kind && givenVersion === apiVersion) return;
-  throw badRequest(
-    `${kind} in version "${resource.version}" cannot be handled as a ${kind}: the object provided is a ${asText(givenKind)} of ${asText(givenVersion)}`,
-  );
-}
-
-const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const BAD_NAME =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-
-function checkName(resource: Resource, name: string): void {
-  const own = resource.signerPrefix === true ? name.slice(name.lastIndexOf(':') + 1) : name;
-  if (SUBDOMAIN.test(own) && name.length <= 253) return;
-  const message = `Invalid value: ${JSON.stringify(name)}: ${BAD_NAME}`;
-  throw invalid(resource, name, [{ field: 'metadata.name', type: 'FieldValueInvalid', message }]);
-}
 
 /** Whether something has to be done before a deleted object may go. */
 function isHeld(resource: Resource, object: KubeObject): boolean {

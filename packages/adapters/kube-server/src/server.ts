@@ -241,7 +241,8 @@ export class ApiHttpServer {
       await proxy(info, response);
     } else if (subresource === 'token' && verb === 'create') {
       const encoding = encodingOf(accept);
-      const body = answerTokenRequest(issuer, { resource, namespace, name, subresource }, asObject(payload().body));
+      const account = { resource, namespace, name, subresource };
+      const body = answerTokenRequest(issuer, account, asObject(payload().body), user);
       send(response, { code: 201, body }, fault, encoding);
     } else {
       const encoding = encodingOf(accept);

@@ -28,11 +28,13 @@ export interface TokenIssuer {
  * Answers a TokenRequest with a signed token (KEP-1205).
  *
  * @param target the service account.
- * @throws StatusError 404 when the account or the bound pod does not exist; 409 for another pod of that name.
+ * @throws StatusError 403 for a node whose pod it is not for; 404 when the account or the bound pod does not exist; 409 for another pod of
+ *   that name.
  */
-export function answerTokenRequest(issuer: TokenIssuer, target: Target, body: JsonObject): JsonObject {
+export function answerTokenRequest(issuer: TokenIssuer, target: Target, body: JsonObject, user: User): JsonObject {
   const { registry, key } = issuer;
   const account = registry.get({ ...target, subresource: '' });
+  registry.admit({ operation: 'create', ...target, object: body, previous: undefined }, user);
   const spec = asObject(body['spec']);
   const { expirationSeconds } = spec;
   const seconds = typeof expirationSeconds === 'number' ? expirationSeconds : LIFETIME_SECONDS;

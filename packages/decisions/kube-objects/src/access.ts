@@ -1,6 +1,11 @@
+interface Asker {
+  readonly username: string;
+  readonly groups: readonly string[];
+}
+
 /** What a request asks for. Empty where it does not apply. */
 interface AccessRequest {
-  readonly user: { readonly username: string; readonly groups: readonly string[] };
+  readonly user: Asker;
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
@@ -47,6 +52,12 @@ const EVERYONE: Rules = {
   'selfsubjectreviews.authentication.k8s.io': ['create'],
 };
 
+/** The node whose credential a user has: empty for one that names none, undefined for other users. Source: pkg/auth/nodeidentifier. */
+export function nodeOf({ username, groups }: Asker): string | undefined {
+  const [, name] = /^system:node:(.*)$/s.exec(username) ?? [];
+  return groups.includes('system:nodes') ? name : undefined;
+}
+
 /**
  * Whether a user may do this to resources of this kind at all: administrators everything, nodes what a node agent does, and everyone, service
  * accounts included, may ask who they are and what they may do. There are no roles that can be changed.
@@ -55,6 +66,6 @@ export function isAllowed({ user, verb, group, resource, subresource }: AccessRe
   if (user.groups.includes('system:masters')) return true;
   const kind = `${resource}${group === '' ? '' : `.${group}`}${subresource === '' ? '' : `/${subresource}`}`;
   const has = (rules: Rules) => rules[kind]?.includes(verb) === true;
-  if (user.groups.includes('system:nodes') && has(NODE_RULES)) return true;
+  if ((nodeOf(user) ?? '') !== '' && has(NODE_RULES)) return true;
   return user.groups.includes('system:authenticated') && has(EVERYONE);
 }

@@ -1,4 +1,5 @@
-export { isAllowed } from './access.ts';
+export { isAllowed, nodeOf } from './access.ts';
+export { type Write, restrictNode } from './admission/node-restriction.ts';
 export { type IncludeObject, tableFor } from './table/table.ts';
 export {
   type Json,

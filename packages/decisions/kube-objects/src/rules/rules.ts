@@ -8,9 +8,9 @@ export interface RuleContext {
   readonly now: number;
   /** The user of the request. */
   readonly user: { readonly username: string; readonly uid?: string; readonly groups: readonly string[] };
-  /** An object of a kind that is not namespaced. */
-  readonly find: (kind: string, name: string) => KubeObject | undefined;
-  /** All objects of such a kind. */
+  /** @param namespace left out for kinds that are not namespaced. */
+  readonly find: (kind: string, name: string, namespace?: string) => KubeObject | undefined;
+  /** All objects of a kind. */
   readonly all: (kind: string) => readonly KubeObject[];
 }
 

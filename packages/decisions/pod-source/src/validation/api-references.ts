@@ -4,42 +4,56 @@ import { type FieldError, FieldPath } from './field.ts';
 /**
  * A static pod must not refer to API objects: a node must be able to start it without the API (the node may
  * be the one that runs the API server). One error for each reference.
- * Source: HasAPIObjectReference of k8s.io/kubernetes/pkg/api/pod with the gate PreventStaticPodAPIReferences.
+ * Source: the gate PreventStaticPodAPIReferences.
  */
 export function apiReferences(pod: Pod, at: FieldPath = FieldPath.root): readonly FieldError[] {
-  const found: FieldError[] = [];
-  const refuse = (path: FieldPath, what: string) =>
-    found.push({ path, message: `Forbidden: static pods may not reference ${what}` });
+  return referencedKinds(pod, at).map(({ path, kind }) => ({
+    path,
+    message: `Forbidden: static pods may not reference ${kind}`,
+  }));
+}
+
+/** A reference of a pod to an API object. */
+interface ApiReference {
+  readonly path: FieldPath;
+  /** As the reference calls its kind: `secrets (via projected volumes)`. */
+  readonly kind: string;
+}
+
+/** Every reference of a pod to an API object. Source: HasAPIObjectReference of k8s.io/kubernetes/pkg/api/pod. */
+export function referencedKinds(pod: Pod, at: FieldPath = FieldPath.root): readonly ApiReference[] {
+  const found: ApiReference[] = [];
+  const add = (path: FieldPath, kind: string) => found.push({ path, kind });
   const path = at.child('spec');
   const { spec } = pod;
-  if ((spec.serviceAccountName ?? '') !== '') refuse(path.child('serviceAccountName'), 'serviceaccounts');
-  for (const [i] of (spec.imagePullSecrets ?? []).entries()) refuse(path.child('imagePullSecrets').index(i), 'secrets');
+  if ((spec.serviceAccountName ?? '') !== '') add(path.child('serviceAccountName'), 'serviceaccounts');
+  for (const [i] of (spec.imagePullSecrets ?? []).entries()) add(path.child('imagePullSecrets').index(i), 'secrets');
   for (const [i] of (spec.resourceClaims ?? []).entries()) {
-    refuse(path.child('resourceClaims').index(i), 'resourceclaims');
+    add(path.child('resourceClaims').index(i), 'resourceclaims');
   }
   for (const list of ['initContainers', 'containers', 'ephemeralContainers'] as const) {
     for (const [i, container] of (spec[list] ?? []).entries()) {
-      containerReferences(container, path.child(list).index(i), refuse);
+      containerReferences(container, path.child(list).index(i), add);
     }
   }
   for (const [i, volume] of (spec.volumes ?? []).entries()) {
-    volumeReferences(volume, path.child('volumes').index(i), refuse);
+    volumeReferences(volume, path.child('volumes').index(i), add);
   }
   return found;
 }
 
-type Refuse = (path: FieldPath, what: string) => void;
+type Add = (path: FieldPath, kind: string) => void;
 
-function containerReferences(container: Container, path: FieldPath, refuse: Refuse): void {
+function containerReferences(container: Container, path: FieldPath, add: Add): void {
   for (const [i, { configMapRef, secretRef }] of (container.envFrom ?? []).entries()) {
     const at = path.child('envFrom').index(i);
-    if (configMapRef !== undefined) refuse(at.child('configMapRef'), 'configmaps');
-    if (secretRef !== undefined) refuse(at.child('secretRef'), 'secrets');
+    if (configMapRef !== undefined) add(at.child('configMapRef'), 'configmaps');
+    if (secretRef !== undefined) add(at.child('secretRef'), 'secrets');
   }
   for (const [i, { valueFrom }] of (container.env ?? []).entries()) {
     const at = path.child('env').index(i).child('valueFrom');
-    if (valueFrom?.configMapKeyRef !== undefined) refuse(at.child('configMapKeyRef'), 'configmaps');
-    if (valueFrom?.secretKeyRef !== undefined) refuse(at.child('secretKeyRef'), 'secrets');
+    if (valueFrom?.configMapKeyRef !== undefined) add(at.child('configMapKeyRef'), 'configmaps');
+    if (valueFrom?.secretKeyRef !== undefined) add(at.child('secretKeyRef'), 'secrets');
   }
 }
 
@@ -63,17 +77,17 @@ const projections: Partial<Record<keyof VolumeProjection, string>> = {
 /** Volumes that may name a Secret with the storage system's credentials. */
 const withSecretRef = ['cephfs', 'cinder', 'flexVolume', 'iscsi', 'rbd', 'scaleIO', 'storageos'] as const;
 
-function volumeReferences(volume: Volume, path: FieldPath, refuse: Refuse): void {
+function volumeReferences(volume: Volume, path: FieldPath, add: Add): void {
   for (const [kind, what] of entriesOf(volumeKinds)) {
-    if (volume[kind] !== undefined) refuse(path.child(kind), what);
+    if (volume[kind] !== undefined) add(path.child(kind), what);
   }
   for (const kind of withSecretRef) {
-    if (volume[kind]?.secretRef !== undefined) refuse(path.child(kind, 'secretRef'), 'secrets');
+    if (volume[kind]?.secretRef !== undefined) add(path.child(kind, 'secretRef'), 'secrets');
   }
   for (const [i, source] of (volume.projected?.sources ?? []).entries()) {
     const at = path.child('projected', 'sources').index(i);
     for (const [kind, what] of entriesOf(projections)) {
-      if (source[kind] !== undefined) refuse(at.child(kind), what);
+      if (source[kind] !== undefined) add(at.child(kind), what);
     }
   }
 }
