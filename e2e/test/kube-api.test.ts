@@ -85,6 +85,42 @@ test('a manifest is deleted with its namespace, and what needs a cluster is said
   expect((await node.kubus('kubectl', 'get', 'pod', 'none')).stderr).not.toMatch(needs);
 });
 
+/** A client of the API in a pod, with what every pod has. It needs a program that speaks TLS: the machine's own. */
+const CLIENT = `
+const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, CA: ca, TOKEN, NAMESPACE } = process.env;
+const path = '/api/v1/namespaces/' + NAMESPACE + '/pods';
+const headers = { authorization: 'Bearer ' + TOKEN };
+require('node:https').get({ host, port, ca, path, headers }, (answer) => answer.pipe(process.stdout));
+`;
+
+test('a pod reaches the API as its service account', async () => {
+  const folder = '/var/run/secrets/kubernetes.io/serviceaccount';
+  const script = `TOKEN=$(cat ${folder}/token) CA=$(cat ${folder}/ca.crt) NAMESPACE=$(cat ${folder}/namespace) exec chroot /host "$@"`;
+  await api.create({
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'client', namespace: 'default' } },
+    spec: {
+      restartPolicy: 'Never',
+      containers: [
+        {
+          ...{ name: 'main', image: busyboxReference },
+          command: ['sh', '-c', script, 'sh', process.execPath, '-e', CLIENT],
+          volumeMounts: [{ name: 'host', mountPath: '/host', readOnly: true }],
+        },
+      ],
+      volumes: [{ name: 'host', hostPath: { path: '/' } }],
+    },
+  });
+  const pod = { kind: 'Pod', namespace: 'default', name: 'client' };
+  await api.waitFor(pod, ({ status }) => status?.['phase'] === 'Succeeded');
+  const { stdout } = await said('logs', 'client');
+  // Nothing is granted to it.
+  expect(JSON.parse(stdout)).toMatchObject({
+    code: 403,
+    message: expect.stringMatching(/^pods is forbidden: User "system:serviceaccount:default:default" cannot list/),
+  });
+  await api.delete(pod, { gracePeriodSeconds: 0 });
+});
+
 test('cordon keeps pods away, with words', async () => {
   expect((await said('cordon', node.name)).code).toBe(0);
   expect((await said('run', 'late', '--image', busyboxReference, '--', 'sleep', '3600')).code).toBe(0);

@@ -12,7 +12,7 @@ export { ADMIN, type User, nodeUser } from './identity.ts';
 export type { ArrivedRequest, Fault, Outcome } from './injection.ts';
 export { KubeServer } from './kube-server.ts';
 export { type Credential, kubeconfigText } from './kubeconfig.ts';
-export { nodeAuthorizer } from './node-authorizer.ts';
+export { apiAuthorizer } from './node-authorizer.ts';
 export type { KubeletAddress } from './pod-log.ts';
 export type { PatchKind } from './patches.ts';
 export { type DeleteOptions, Registry } from './registry.ts';

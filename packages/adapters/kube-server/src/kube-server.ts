@@ -26,6 +26,8 @@ export interface KubeServerOptions {
   /** The elliptic curve key that signs service account tokens. */
   readonly tokenKey: KeyObject;
   readonly authorize: Authorizer;
+  /** Whether new pods get a service account: each namespace needs one, see `startDefaults`. Default: they do not. */
+  readonly serviceAccounts?: boolean;
   /** The address of a node's HTTPS API; default: that of its Node object. */
   readonly kubelet?: (node: KubeObject) => Promise<KubeletAddress>;
   /** Milliseconds since the Unix epoch. */
@@ -45,9 +47,9 @@ export class KubeServer {
   readonly #http: ApiHttpServer;
 
   constructor(options: KubeServerOptions) {
-    const { store, authority, serving, client, tokenKey, authorize, now, injection } = options;
+    const { store, authority, serving, client, tokenKey, authorize, now, injection, serviceAccounts = false } = options;
     this.#options = options;
-    this.registry = new Registry(store, now);
+    this.registry = new Registry(store, now, { serviceAccounts });
     const { registry } = this;
     const issuer = { registry, key: tokenKey };
     const identities = new Identities((token, audiences) => tokenUser(issuer, token, audiences));
@@ -70,7 +72,7 @@ export class KubeServer {
     return [...this.#http.watches];
   }
 
-  /** @returns the port. @param port 0: any free one. */
+  /** Listens there, too. @returns the port. @param port 0: any free one. */
   async listen(host: string, port: number): Promise<number> {
     return this.#http.listen(host, port);
   }

@@ -67,13 +67,22 @@ export class Registry {
   readonly now: () => number;
   readonly #newUid: () => string;
 
+  /** Whether new pods get a service account: each namespace needs one, see `startDefaults`. */
+  readonly serviceAccounts: boolean;
+
   /**
    * @param now milliseconds since the Unix epoch.
-   * @param newUid the UID of a new object; default: a random UUID.
+   * @param options.newUid the UID of a new object; default: a random UUID.
    */
-  constructor(store: Store, now: () => number, newUid: () => string = randomUUID) {
+  constructor(
+    store: Store,
+    now: () => number,
+    options: { serviceAccounts?: boolean; newUid?: () => string } = {},
+  ) {
+    const { serviceAccounts = false, newUid = randomUUID } = options;
     this.store = store;
     this.now = now;
+    this.serviceAccounts = serviceAccounts;
     this.#newUid = newUid;
   }
 
@@ -91,7 +100,8 @@ export class Registry {
     const { resource, namespace } = target;
     const given = asObject(body['metadata']);
     checkType(resource, body);
-    const name = this.#nameOf(asText(given['name']), asText(given['generateName']));
+    const prefix = asText(given['generateName']);
+    const name = asText(given['name']) || (prefix === '' ? '' : generatedName(prefix));
     if (name === '') {
       const message = 'Required value: name or generateName is required';
       throw invalid(resource, '', [{ field: 'metadata.name', type: 'FieldValueRequired', message }]);
@@ -333,6 +343,8 @@ export class Registry {
     return {
       now: this.now(),
       user,
+      serviceAccounts: this.serviceAccounts,
+      generatedName,
       find: (kind, name, namespace = '') => {
         const resource = resourceOfKind(kind);
         return resource && this.store.get(tableOf(resource), keyOf(resource, namespace, name));
@@ -342,12 +354,6 @@ export class Registry {
         return resource === undefined ? [] : this.store.list(tableOf(resource));
       },
     };
-  }
-
-  #nameOf(name: string, generateName: string): string {
-    if (name !== '' || generateName === '') return name;
-    const letters = Array.from({ length: GENERATED_LENGTH }, () => GENERATED[randomInt(GENERATED.length)]);
-    return `${generateName}${letters.join('')}`;
   }
 
   #checkNamespace(resource: Resource, name: string, namespace: string, given: string): void {
@@ -361,6 +367,11 @@ export class Registry {
       throw forbidden(resource, name, why);
     }
   }
+}
+
+function generatedName(prefix: string): string {
+  const letters = Array.from({ length: GENERATED_LENGTH }, () => GENERATED[randomInt(GENERATED.length)]);
+  return `${prefix}${letters.join('')}`;
 }
 
 const NOBODY = { username: '', groups: [] };

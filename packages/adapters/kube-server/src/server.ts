@@ -19,6 +19,7 @@ import { type HttpLimits, httpLimits, httpServer, httpsServer } from '@kubus/ser
 import { type Answer, type Payload, answerObjects } from './api.ts';
 import type { Authority } from '@kubus/certificates';
 import { type Authorizer, attributesOf, denied, deniedPath } from './authorization.ts';
+import { defaultAccount } from './controllers/defaults.ts';
 import { discover } from './discovery.ts';
 import {
   type Encoding,
@@ -83,21 +84,25 @@ export class ApiHttpServer {
   readonly metrics = new RequestMetrics();
   readonly #bounds = new RequestBounds();
   readonly #parts: ServerParts;
-  readonly #server: Server;
+  /** One for each address. */
+  readonly #servers = new Set<Server>();
   /** Also those on which TLS has not begun yet, of which the HTTP server knows nothing. */
   readonly #sockets = new Set<Socket>();
 
   constructor(parts: ServerParts) {
     this.#parts = parts;
+  }
+
+  #server(): Server {
+    const { tls, injection } = this.#parts;
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       this.#handle(request, response).catch((error: unknown) => {
         response.destroy(toError(error));
       });
     };
-    const { tls, injection } = parts;
     // An injected silence may last as long as the test needs.
     const limits = injection === undefined ? httpLimits : UNTIMED;
-    this.#server =
+    const server =
       tls === undefined
         ? httpServer(handle, limits)
         : httpsServer(
@@ -112,30 +117,34 @@ export class ApiHttpServer {
             },
             limits,
           ).on('request', handle);
-    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       void this.#upgrade({ request, socket, head });
     });
-    this.#server.on('connection', (socket: Socket) => {
+    server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
+    return server;
   }
 
-  /** @returns the port. */
+  /** Listens there, too. @returns the port. */
   async listen(host: string, port: number): Promise<number> {
-    this.#server.listen(port, host);
-    await once(this.#server, 'listening');
-    return (this.#server.address() as AddressInfo).port;
+    const server = this.#server();
+    server.listen(port, host);
+    await once(server, 'listening');
+    this.#servers.add(server);
+    return (server.address() as AddressInfo).port;
   }
 
   /** Breaks every connection and stops listening. */
   async close(): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
+    const closed = [...this.#servers].map((server) => once(server, 'close'));
+    for (const server of this.#servers) server.close();
+    this.#servers.clear();
     for (const socket of this.#sockets) socket.destroy();
     for (const watch of this.watches) watch.closed();
     this.watches.clear();
-    await closed;
+    await Promise.all(closed);
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -246,6 +255,7 @@ export class ApiHttpServer {
       send(response, { code: 201, body }, fault, encoding);
     } else {
       const encoding = encodingOf(accept);
+      if (resource.kind === 'Pod' && verb === 'create') await defaultAccount(registry, namespace);
       const { body, ...answer } = answerObjects(registry, resource, info, payload(), user);
       send(response, { ...answer, body: asTable(resource.kind, body, table, registry.now()) }, fault, encoding);
     }

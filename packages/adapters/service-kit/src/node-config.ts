@@ -65,6 +65,8 @@ const nodeObjectSchema = z.strictObject({
 const kubeApiSchema = z.strictObject({
   /** TCP port of the loopback on which it is served, with TLS. */
   port: z.int().min(1).max(65_535),
+  /** The address of the Service `kubernetes`, by which pods reach it on port 443. Omitted: they do not. */
+  serviceAddress: z.ipv4().optional(),
 });
 
 /** Recording of the node by itself. */

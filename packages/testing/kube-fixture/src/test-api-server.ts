@@ -9,8 +9,9 @@ import {
   MemoryStore,
   type User,
   type Watch,
+  apiAuthorizer,
   kubeconfigText,
-  nodeAuthorizer,
+  startDefaults,
   startNamespaces,
   startScheduler,
   startSigner,
@@ -35,7 +36,7 @@ export interface TestApiServerOptions {
   readonly bookmarkMs?: number;
   /** Undefined allows; a text denies. Default: all known users may do everything. */
   readonly authorize?: (attributes: AccessAttributes) => string | undefined;
-  /** Whether nodes may access only objects related to their pods, see `nodeAuthorizer`; default: everything. */
+  /** Whether nodes and other users may do only what the API of a node allows them, see `apiAuthorizer`; default: everything. */
   readonly nodeAuthorization?: boolean;
   /** Whether a certificate request is approved automatically; default: none is. */
   readonly approve?: (request: KubeObject) => boolean;
@@ -45,6 +46,8 @@ export interface TestApiServerOptions {
   readonly namespaceGraceMs?: number;
   /** Whether pods without a node are bound to the first ready node. */
   readonly schedule?: boolean;
+  /** Whether each namespace has its service account and pods get one; default: neither. */
+  readonly serviceAccounts?: boolean;
   /** Whether claims are bound to volumes. */
   readonly volumes?: boolean;
   /** The address of a node's server; default: that of its Node object. */
@@ -82,13 +85,14 @@ export class TestApiServer extends ApiObjects {
     const faults = new Faults();
     const log = new RequestLog();
     const store = new MemoryStore();
-    const authorizeNodes = options.nodeAuthorization === true ? nodeAuthorizer(store) : undefined;
+    const authorizeUsers = options.nodeAuthorization === true ? apiAuthorizer(store) : undefined;
     const server = new KubeServer({
       ...{ store, authority, client },
       serving: options.plain === true ? undefined : serving,
       tokenKey: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
-      authorize: (attributes) => options.authorize?.(attributes) ?? authorizeNodes?.(attributes),
+      authorize: (attributes) => options.authorize?.(attributes) ?? authorizeUsers?.(attributes),
       now: () => Date.now(),
+      serviceAccounts: options.serviceAccounts ?? false,
       injection: { arrived: (request) => ({ fault: faults.take(request), done: log.add(request) }) },
       ...(options.kubelet && { kubelet: options.kubelet }),
     });
@@ -115,6 +119,8 @@ export class TestApiServer extends ApiObjects {
     };
     this.#ends.push(startNamespaces(this.registry, options.namespaceGraceMs ?? 0, fail));
     if (options.schedule === true) this.#ends.push(startScheduler(this.registry, fail));
+    if (options.serviceAccounts === true)
+      this.#ends.push(startDefaults(this.registry, { authority: authority.certificate }, fail));
     if (options.volumes === true) this.#ends.push(startVolumes(this.registry, fail));
     if (options.bookmarkMs !== undefined) {
       const timer = setInterval(() => this.bookmark(), options.bookmarkMs);

@@ -8,6 +8,7 @@ import {
   type ObjectName,
   type RawAnswer,
   TestApiServer,
+  type TestApiServerOptions,
 } from '../src/index.ts';
 
 /**
@@ -21,9 +22,10 @@ export class JudgedCluster {
   readonly node: string;
   readonly #server: TestApiServer | undefined;
 
-  static async open(): Promise<JudgedCluster> {
+  /** @param options of the test API server, which a real one has to be started with. */
+  static async open(options: TestApiServerOptions = {}): Promise<JudgedCluster> {
     const named = process.env['KUBECONFIG'];
-    const server = named === undefined ? await TestApiServer.start({ nodeAuthorization: true }) : undefined;
+    const server = named === undefined ? await TestApiServer.start({ nodeAuthorization: true, ...options }) : undefined;
     const cluster = Cluster.open(named ?? (await server?.kubeconfig()) ?? '');
     const judged = new JudgedCluster(cluster, server);
     await cluster.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: judged.namespace } });

@@ -86,11 +86,8 @@ export class SimulatedApi {
       this.#write(() => this.changes.push(change));
     };
     const store = MemoryStore.from(1, this.changes, keep);
-    const registry = new Registry(
-      store,
-      () => this.#scheduler.now(),
-      () => this.#uid ?? `api-${this.#uids++}`,
-    );
+    const newUid = () => this.#uid ?? `api-${this.#uids++}`;
+    const registry = new Registry(store, () => this.#scheduler.now(), { newUid });
     this.#life = { registry, watches: new Set() };
     createNamespaces(registry);
     for (const action of this.#asked.splice(0)) action(registry);

@@ -13,6 +13,7 @@ export { checkRuntimeUse } from './containers/runtime-use.ts';
 export { containerServices } from './containers/container-services.ts';
 export { checkKubeconfig } from './network/api-relay.ts';
 export {
+  API_SERVICE_IP,
   createNetworkNamespace,
   deleteNetworkNamespace,
   inNetworkNamespace,

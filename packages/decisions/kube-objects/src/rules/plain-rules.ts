@@ -131,8 +131,8 @@ const portsOf = ({ spec }: KubeObject): JsonObject => ({
 
 const kept = ({ clusterIP, clusterIPs }: JsonObject): JsonObject => ({ clusterIP, clusterIPs });
 
-/** Derived from the UID, so that no allocations need to be stored. */
+/** Derived from the UID, so that no allocations need to be stored. The first address is the API's own. */
 function serviceAddress(uid: string): string {
   const bits = Number.parseInt(uid.replaceAll('-', '').slice(0, 4), 16);
-  return `${SERVICE_NETWORK}.${bits >> 8}.${1 + ((bits & 0xff) % 254)}`;
+  return `${SERVICE_NETWORK}.${bits >> 8}.${2 + ((bits & 0xff) % 253)}`;
 }

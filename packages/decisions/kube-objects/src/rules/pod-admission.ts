@@ -1,4 +1,5 @@
 import { type Json, asList, asObject, asText, at } from '../json.ts';
+import { withServiceAccount } from '../admission/service-account.ts';
 import type { KubeObject } from '../object.ts';
 import { forbidden } from '../status.ts';
 import type { RuleContext } from './rules.ts';
@@ -13,12 +14,12 @@ const PRIORITIES: Readonly<Record<string, number>> = {
 };
 
 /**
- * A new pod with what the admission plugins Priority, DefaultTolerationSeconds and RuntimeClass add. ServiceAccount is left
- * out: it needs objects that a controller makes.
+ * A new pod with what the admission plugins ServiceAccount, Priority, DefaultTolerationSeconds and RuntimeClass add.
  *
- * @throws StatusError 403 for a missing class.
+ * @throws StatusError 403 for a missing class or service account.
  */
-export function admittedPod(pod: KubeObject, context: RuleContext): KubeObject {
+export function admittedPod(given: KubeObject, context: RuleContext): KubeObject {
+  const pod = context.serviceAccounts ? withServiceAccount(given, context) : given;
   const { spec = {} } = pod;
   const priorityClass = priorityClassOf(pod, context);
   const overhead = overheadOf(pod, context);

@@ -10,6 +10,10 @@ export interface RuleContext {
   readonly user: { readonly username: string; readonly uid?: string; readonly groups: readonly string[] };
   /** @param namespace left out for kinds that are not namespaced. */
   readonly find: (kind: string, name: string, namespace?: string) => KubeObject | undefined;
+  /** Whether new pods get a service account, as with the reference's plugin of that name. */
+  readonly serviceAccounts: boolean;
+  /** A name that nothing else has: the prefix with five letters. */
+  readonly generatedName: (prefix: string) => string;
   /** All objects of a kind. */
   readonly all: (kind: string) => readonly KubeObject[];
 }

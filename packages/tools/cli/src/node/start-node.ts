@@ -7,6 +7,7 @@ import {
   checkNats,
   checkRelayed,
   compileNatives,
+  API_SERVICE_IP,
   createNetworkNamespace,
   createNodeDir,
   endProcesses,
@@ -115,7 +116,7 @@ async function launch(
   signal.throwIfAborted();
   await createNodeDir(dir);
   const apiPort = given.api === true ? (given.apiPort ?? (await freePort())) : undefined;
-  const place = given.network === 'host' ? await placeOnMachine(dir, apiPort) : await placeOfItsOwn(dir);
+  const place = given.network === 'host' ? await placeOnMachine(dir, apiPort) : await placeOfItsOwn(dir, given);
   // For the processes that connect both networks.
   await keepNetworkNamespace(dir.machineNamespace);
   const settings = nodeSettingsSchema.parse({
@@ -165,8 +166,8 @@ async function launch(
 /** What the node has in its network. */
 type Place = Partial<Pick<NodeSettings, 'bridge' | 'subnet' | 'ports'>>;
 
-async function placeOfItsOwn(dir: NodeDir): Promise<Place> {
-  await createNetworkNamespace(dir.networkNamespace);
+async function placeOfItsOwn(dir: NodeDir, { api }: Pick<GivenSettings, 'api'>): Promise<Place> {
+  await createNetworkNamespace(dir.networkNamespace, api === true ? [API_SERVICE_IP] : []);
   return {};
 }
 

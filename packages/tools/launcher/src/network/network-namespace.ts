@@ -5,13 +5,16 @@ import { type Command, runCommand } from '../processes/command.ts';
 /** The address of every private node in its cluster (RFC 5737); it is not reachable from outside of the node's network. */
 export const PRIVATE_NODE_IP = '192.0.2.1';
 
+/** The address of the Service of a private node's own Kubernetes API: the first one that services have. */
+export const API_SERVICE_IP = '10.96.0.1';
+
 /**
  * What CNI bridges need: IP forwarding, and iptables for bridged packets, without which a Service address does not reach a pod on the same
  * bridge. The second exists only with the kernel module br_netfilter.
  */
-const setUp = `set -e
+const setUp = (addresses: readonly string[]) => `set -e
 ip link set lo up
-ip address replace ${PRIVATE_NODE_IP}/32 dev lo
+${addresses.map((address) => `ip address replace ${address}/32 dev lo`).join('\n')}
 cd /proc/sys/net
 for sysctl in ipv4/ip_forward ipv6/conf/all/forwarding bridge/bridge-nf-call-iptables bridge/bridge-nf-call-ip6tables; do
   test ! -e $sysctl || echo 1 >$sysctl
@@ -20,13 +23,15 @@ done`;
 /**
  * Creates a network namespace mounted on `file`, with the loopback up, an address for the node, and forwarding enabled. Harmless when it
  * exists. It is not in /run/netns, where `ip netns` would leave a mount behind.
+ *
+ * @param addresses more addresses of the node.
  */
-export async function createNetworkNamespace(file: string): Promise<void> {
+export async function createNetworkNamespace(file: string, addresses: readonly string[] = []): Promise<void> {
   if (!(await isNetworkNamespace(file))) {
     await writeFile(file, '', { mode: 0o600 });
     await runCommand(['unshare', `--net=${file}`, 'true']);
   }
-  await runCommand(inNetworkNamespace(file, ['sh', '-c', setUp]));
+  await runCommand(inNetworkNamespace(file, ['sh', '-c', setUp([PRIVATE_NODE_IP, ...addresses])]));
 }
 
 /**

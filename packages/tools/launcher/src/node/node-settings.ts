@@ -9,7 +9,7 @@ import { HUB_PORT } from '../nats/hub.ts';
 import { natsAccess } from '../nats/nats-relay.ts';
 import { NATS_PORT } from '../nats/nats-server.ts';
 import { API_PORT, nodeKubeconfig } from '../network/api-relay.ts';
-import { PRIVATE_NODE_IP } from '../network/network-namespace.ts';
+import { API_SERVICE_IP, PRIVATE_NODE_IP } from '../network/network-namespace.ts';
 import type { Natives } from './natives.ts';
 import { type NodeDir, apiSocket, kubeApiAuthority, observatorySocket } from './node-dir.ts';
 import { isMember } from './node-services.ts';
@@ -222,8 +222,13 @@ async function cluster(
   return {
     apiServer: nodeConfigSchema.shape.apiServer.parse(apiServer),
     nodeIps: settings.network === 'host' ? await nodeIps('') : [PRIVATE_NODE_IP],
-    ...(settings.api && { kubeApi: { port: settings.ports.api } }),
+    ...(settings.api && { kubeApi: kubeApiOf(settings) }),
   };
+}
+
+/** On the machine's network, pods do not reach the API: an address for it would be one of the machine. */
+function kubeApiOf({ network, ports }: NodeSettings): NodeConfig['kubeApi'] {
+  return { port: ports.api, ...(network !== 'host' && { serviceAddress: API_SERVICE_IP }) };
 }
 
 /** The configuration of the node's observatory, if it has one. */
