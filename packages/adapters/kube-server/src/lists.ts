@@ -11,6 +11,7 @@ import {
   labelSelector,
   type Resource,
   type Selector,
+  shownAs,
   tableOf,
   tooLargeVersion,
 } from '@kubus/kube-objects';
@@ -97,7 +98,8 @@ export function listObjects(store: Store, resource: Resource, info: RequestInfo)
   const version = page?.version ?? (exact ? asked : undefined) ?? store.version;
   const all = store.listAt(tableOf(resource), version);
   if (all === undefined) throw expired(page ? CONTINUE_EXPIRED : tooOld(version, store.version));
-  const matching = all.filter(selectorOf(resource, info)).slice(page?.from ?? 0);
+  const shown = resource.view === undefined ? all : all.map((object) => shownAs(resource, object));
+  const matching = shown.filter(selectorOf(resource, info)).slice(page?.from ?? 0);
   const items = limit > 0 ? matching.slice(0, limit) : matching;
   const remaining = matching.length - items.length;
   const next = { version, from: (page?.from ?? 0) + items.length };

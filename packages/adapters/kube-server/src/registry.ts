@@ -22,6 +22,8 @@ import {
   restrictNode,
   type RuleContext,
   sameJson,
+  shownAs,
+  storedFrom,
   tableOf,
   type Write,
 } from '@kubus/kube-objects';
@@ -87,9 +89,14 @@ export class Registry {
   }
 
   get({ resource, namespace, name }: Target): KubeObject {
-    const found = this.store.get(tableOf(resource), keyOf(resource, namespace, name));
+    const found = this.#find(resource, namespace, name);
     if (found === undefined) throw notFound(resource, name);
     return found;
+  }
+
+  #find(resource: Resource, namespace: string, name: string): KubeObject | undefined {
+    const stored = this.store.get(tableOf(resource), keyOf(resource, namespace, name));
+    return stored && shownAs(resource, stored);
   }
 
   create(target: Target, body: JsonObject, options: WriteOptions): KubeObject {
@@ -132,9 +139,8 @@ export class Registry {
     const object = withManagedFields(rules.create(whole, this.#context(options.user)), ownership(whole));
     const problems = rules.validate(object, undefined, '');
     if (problems.length > 0) throw invalid(resource, name, problems);
-    const key = keyOf(resource, namespace, name);
-    if (this.store.get(tableOf(resource), key) !== undefined) throw alreadyExists(resource, name);
-    return options.dryRun === true ? object : this.store.put(tableOf(resource), key, object);
+    if (this.#find(resource, namespace, name) !== undefined) throw alreadyExists(resource, name);
+    return this.#put({ ...target, name }, object, options);
   }
 
   /** PUT. Also returns whether it has created the object. */
@@ -143,7 +149,7 @@ export class Registry {
     checkType(resource, body);
     const given = asObject(body['metadata']);
     if (asText(given['name']) !== name) throw badRequest(otherName(asText(given['name']), name));
-    const previous = this.store.get(tableOf(resource), keyOf(resource, target.namespace, name));
+    const previous = this.#find(resource, target.namespace, name);
     if (previous === undefined && resource.rules.createOnUpdate && target.subresource === '') {
       return { object: this.create(target, body, options), created: true };
     }
@@ -181,7 +187,7 @@ export class Registry {
     options: WriteOptions & { readonly force: boolean },
   ): { object: KubeObject; created: boolean } {
     const { resource, namespace, name, subresource } = target;
-    const previous = this.store.get(tableOf(resource), keyOf(resource, namespace, name));
+    const previous = this.#find(resource, namespace, name);
     if (previous === undefined && subresource !== '') throw notFound(resource, name);
     const writer = { ...this.#writer(target, options), force: options.force };
     const { object, ownership } = applied(previous, patch, writer);
@@ -240,7 +246,8 @@ export class Registry {
   #remove(target: Target, last: KubeObject, { dryRun }: Pick<WriteOptions, 'dryRun'>): KubeObject {
     const { resource, namespace, name } = target;
     if (dryRun === true) return last;
-    return this.store.remove(tableOf(resource), keyOf(resource, namespace, name), last);
+    const key = keyOf(resource, namespace, name);
+    return shownAs(resource, this.store.remove(tableOf(resource), key, storedFrom(resource, last)));
   }
 
   #put(
@@ -249,7 +256,8 @@ export class Registry {
     { dryRun }: Pick<WriteOptions, 'dryRun'>,
   ): KubeObject {
     if (dryRun === true) return object;
-    return this.store.put(tableOf(resource), keyOf(resource, namespace, name), object);
+    const key = keyOf(resource, namespace, name);
+    return shownAs(resource, this.store.put(tableOf(resource), key, storedFrom(resource, object)));
   }
 
   #deleting(object: KubeObject, seconds: number): KubeObject {
@@ -347,7 +355,7 @@ export class Registry {
       generatedName,
       find: (kind, name, namespace = '') => {
         const resource = resourceOfKind(kind);
-        return resource && this.store.get(tableOf(resource), keyOf(resource, namespace, name));
+        return resource && this.#find(resource, namespace, name);
       },
       all: (kind) => {
         const resource = resourceOfKind(kind);

@@ -257,7 +257,7 @@ export class ApiHttpServer {
       const encoding = encodingOf(accept);
       if (resource.kind === 'Pod' && verb === 'create') await defaultAccount(registry, namespace);
       const { body, ...answer } = answerObjects(registry, resource, info, payload(), user);
-      send(response, { ...answer, body: asTable(resource.kind, body, table, registry.now()) }, fault, encoding);
+      send(response, { ...answer, body: asTable(resource, body, table, registry.now()) }, fault, encoding);
     }
   }
 
@@ -265,7 +265,7 @@ export class ApiHttpServer {
     const { store, now } = this.#parts.registry;
     const encoding = table === undefined ? encodingOf(accept) : 'json';
     const shown = ({ type, object }: WatchEvent) =>
-      encodedEvent(type, type === 'ERROR' ? object : asTable(resource.kind, object, table, now()), encoding);
+      encodedEvent(type, type === 'ERROR' ? object : asTable(resource, object, table, now()), encoding);
     const output = {
       send: (event: WatchEvent) => {
         response.write(shown(event));

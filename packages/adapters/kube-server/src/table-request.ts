@@ -1,4 +1,12 @@
-import { type IncludeObject, type JsonObject, type KubeObject, asList, isObject, tableFor } from '@kubus/kube-objects';
+import {
+  type IncludeObject,
+  type JsonObject,
+  type KubeObject,
+  type Resource,
+  asList,
+  isObject,
+  tableFor,
+} from '@kubus/kube-objects';
 import type { RequestInfo } from './request-info.ts';
 
 /** How a client wants what it reads: undefined, as objects; else as a Table (API concepts, "Receiving resources as Tables"). */
@@ -16,11 +24,11 @@ export function tableRequest(accept: string, { verb, query }: RequestInfo): Tabl
 }
 
 /** An object or a list as a Table, if that was asked for. */
-export function asTable(kind: string, body: JsonObject, wanted: TableRequest, now: number): JsonObject {
+export function asTable(resource: Resource, body: JsonObject, wanted: TableRequest, now: number): JsonObject {
   if (wanted === undefined || body['kind'] === 'Status') return body;
-  const isList = body['kind'] === `${kind}List`;
+  const isList = body['kind'] === `${resource.kind}List`;
   const objects = (isList ? asList(body['items']) : [body]) as readonly KubeObject[];
   const given = isObject(body['metadata']) ? body['metadata'] : {};
   const metadata = isList ? given : { resourceVersion: given['resourceVersion'] };
-  return tableFor(kind, objects, { metadata, include: wanted.include, now });
+  return tableFor(resource, objects, { metadata, include: wanted.include, now });
 }

@@ -5,6 +5,7 @@ import {
   type KubeObject,
   type Resource,
   type Selector,
+  shownAs,
   tableOf,
 } from '@kubus/kube-objects';
 import { checkVersionMatch, selectorOf, tooOld, versionOf } from './lists.ts';
@@ -111,20 +112,27 @@ export class Watch {
   }
 
   #sendState(initial: boolean): void {
-    for (const object of this.#store.list(tableOf(this.#resource))) {
+    for (const stored of this.#store.list(tableOf(this.#resource))) {
+      const object = shownAs(this.#resource, stored);
       if (this.#matches(object)) this.#send({ type: 'ADDED', object });
     }
     if (initial) this.bookmark({ 'k8s.io/initial-events-end': 'true' });
   }
 
   #sendChange(change: Change): void {
-    const event = watchEvent(change, this.#matches);
+    const event = watchEvent(shownChange(this.#resource, change), this.#matches);
     if (event !== undefined) this.#send(event);
   }
 
   #send(event: WatchEvent): void {
     if (!this.#stalled) this.#output.send(event);
   }
+}
+
+function shownChange(resource: Resource, change: Change): Change {
+  if (resource.view === undefined) return change;
+  const { object, previous } = change;
+  return { ...change, object: shownAs(resource, object), ...(previous && { previous: shownAs(resource, previous) }) };
 }
 
 /**

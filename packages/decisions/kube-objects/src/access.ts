@@ -25,6 +25,7 @@ const NODE_RULES: Rules = {
   nodes: [...READ, 'create', 'update', 'patch'],
   'nodes/status': ['update', 'patch'],
   events: ['create', 'update', 'patch'],
+  'events.events.k8s.io': ['create', 'update', 'patch'],
   pods: [...READ, 'create', 'delete'],
   'pods/status': ['update', 'patch'],
   'pods/eviction': ['create'],

@@ -24,14 +24,15 @@ export { mergePatch } from './patch/merge-patch.ts';
 export { strategicMerge } from './patch/strategic-merge.ts';
 export {
   type Resource,
-  type Review,
   apiVersionOf,
   keyOf,
   resourceOfKind,
   resources,
-  reviews,
+  shownAs,
+  storedFrom,
   tableOf,
 } from './resources.ts';
+export { type Review, reviews } from './reviews.ts';
 export type { RuleContext } from './rules/rules.ts';
 export { placementOf } from './schedule.ts';
 export { type Selector, fieldSelector, labelSelector } from './selectors.ts';

@@ -3,19 +3,21 @@ import { endpointSliceRules, priorityClassRules, storageClassRules } from './rul
 import { csrRules } from './rules/csr-rules.ts';
 import { nodeRules } from './rules/node-rules.ts';
 import { podRules } from './rules/pod-rules.ts';
-import {
-  EVENT_FIELDS,
-  eventRules,
-  leaseRules,
-  namespaceRules,
-  plainRules,
-  secretRules,
-  serviceRules,
-} from './rules/plain-rules.ts';
+import { EVENTS_V1_FIELDS, EVENT_FIELDS, coreEvent, eventRules, eventsV1, eventsV1Rules } from './rules/event-rules.ts';
+import { leaseRules, namespaceRules, plainRules, secretRules, serviceRules } from './rules/plain-rules.ts';
 import type { Rules } from './rules/rules.ts';
 import { attachmentRules, claimRules, csiNodeRules, driverRules, volumeRules } from './rules/storage-rules.ts';
 import type { JsonObject } from './json.ts';
+import type { KubeObject } from './object.ts';
 import type { ErrorSubject } from './status.ts';
+
+/** Objects of one kind that are also served as another. */
+interface View {
+  /** Under which they are stored. */
+  readonly of: Pick<Resource, 'group' | 'plural'>;
+  readonly shown: (stored: KubeObject) => KubeObject;
+  readonly stored: (shown: KubeObject) => KubeObject;
+}
 
 /** A kind of objects, as discovery lists it. */
 export interface Resource extends ErrorSubject {
@@ -34,11 +36,10 @@ export interface Resource extends ErrorSubject {
   readonly always?: JsonObject;
   /** A name may begin with that of a signer: `example.com:signer:name`. */
   readonly signerPrefix?: boolean;
+  /** Left out: its objects are its own. */
+  readonly view?: View;
   readonly rules: Rules;
 }
-
-/** A kind that is never stored, such as a review. */
-export type Review = Pick<Resource, 'group' | 'version' | 'plural' | 'singular' | 'kind'>;
 
 const core = { group: '', version: 'v1' };
 const dynamic = { group: 'resource.k8s.io', version: 'v1' };
@@ -281,6 +282,31 @@ export const resources: readonly Resource[] = [
     rules: leaseRules,
   },
   {
+    group: 'events.k8s.io',
+    version: 'v1',
+    plural: 'events',
+    singular: 'event',
+    kind: 'Event',
+    shortNames: ['ev'],
+    namespaced: true,
+    subresources: [],
+    selectable: [
+      'regarding.kind',
+      'regarding.namespace',
+      'regarding.name',
+      'regarding.uid',
+      'regarding.apiVersion',
+      'regarding.resourceVersion',
+      'regarding.fieldPath',
+      'reason',
+      'reportingController',
+      'type',
+    ],
+    always: EVENTS_V1_FIELDS,
+    view: { of: { group: '', plural: 'events' }, shown: eventsV1, stored: coreEvent },
+    rules: eventsV1Rules,
+  },
+  {
     group: 'node.k8s.io',
     version: 'v1',
     plural: 'runtimeclasses',
@@ -319,45 +345,25 @@ export const resources: readonly Resource[] = [
   },
 ];
 
-export const reviews: readonly Review[] = [
-  {
-    group: 'authentication.k8s.io',
-    version: 'v1',
-    plural: 'tokenreviews',
-    singular: 'tokenreview',
-    kind: 'TokenReview',
-  },
-  {
-    group: 'authentication.k8s.io',
-    version: 'v1',
-    plural: 'selfsubjectreviews',
-    singular: 'selfsubjectreview',
-    kind: 'SelfSubjectReview',
-  },
-  {
-    group: 'authorization.k8s.io',
-    version: 'v1',
-    plural: 'subjectaccessreviews',
-    singular: 'subjectaccessreview',
-    kind: 'SubjectAccessReview',
-  },
-  {
-    group: 'authorization.k8s.io',
-    version: 'v1',
-    plural: 'selfsubjectaccessreviews',
-    singular: 'selfsubjectaccessreview',
-    kind: 'SelfSubjectAccessReview',
-  },
-];
-
 /** `v1`, or `coordination.k8s.io/v1`. */
 export function apiVersionOf({ group, version }: Pick<Resource, 'group' | 'version'>): string {
   return group === '' ? version : `${group}/${version}`;
 }
 
 /** The key under which a resource is stored: `pods`, `leases.coordination.k8s.io`. */
-export function tableOf({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {
+export function tableOf({ group, plural, view }: Pick<Resource, 'group' | 'plural' | 'view'>): string {
+  if (view !== undefined) return tableOf(view.of);
   return group === '' ? plural : `${plural}.${group}`;
+}
+
+/** A stored object as one of this kind. */
+export function shownAs({ view }: Pick<Resource, 'view'>, stored: KubeObject): KubeObject {
+  return view?.shown(stored) ?? stored;
+}
+
+/** An object of this kind as it is stored. */
+export function storedFrom({ view }: Pick<Resource, 'view'>, shown: KubeObject): KubeObject {
+  return view?.stored(shown) ?? shown;
 }
 
 /** Within its table. */
@@ -365,6 +371,7 @@ export function keyOf({ namespaced }: Resource, namespace: string, name: string)
   return namespaced ? `${namespace}/${name}` : name;
 }
 
+/** The first of them, where several groups have the kind. */
 export function resourceOfKind(kind: string): Resource | undefined {
   return resources.find((resource) => resource.kind === kind);
 }

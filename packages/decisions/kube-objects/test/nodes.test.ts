@@ -97,7 +97,7 @@ describe('access', () => {
   ) =>
     isAllowed({
       ...{ verb, resource, group: '', subresource: '', ...more },
-      user: { username: 'x', groups: [...groups, 'system:authenticated'] },
+      user: { username: 'system:node:n', groups: [...groups, 'system:authenticated'] },
     });
   const nodes = ['system:nodes'];
   test.each<[boolean, string[], string, string, { group?: string; subresource?: string }?]>([
@@ -119,7 +119,7 @@ describe('access', () => {
 describe('a table', () => {
   const now = Date.parse('2030-01-01T00:01:05Z');
   const rows = (kind: string, object: KubeObject, include: 'None' | 'Metadata' | 'Object' = 'None') =>
-    tableFor(kind, [object], { metadata: { resourceVersion: '7' }, include, now });
+    tableFor({ kind }, [object], { metadata: { resourceVersion: '7' }, include, now });
 
   test('has the columns of pods', () => {
     const running = {

@@ -1,3 +1,4 @@
+import { asText, at } from '@kubus/kube-objects';
 import { ADMIN } from '../identity.ts';
 import type { Registry } from '../registry.ts';
 import { targetOf } from '../target.ts';
@@ -13,8 +14,8 @@ export function startOldEvents(registry: Registry, onError: (error: Error) => vo
     const oldest = registry.now() - KEPT_MS;
     for (const event of registry.store.list('events')) {
       const { namespace = '', name, creationTimestamp } = event.metadata;
-      const last = event['lastTimestamp'] ?? creationTimestamp;
-      if (Date.parse(typeof last === 'string' ? last : creationTimestamp) >= oldest) continue;
+      const last = asText(at(event, 'series', 'lastObservedTime') ?? event['lastTimestamp']);
+      if (Date.parse(last === '' ? creationTimestamp : last) >= oldest) continue;
       registry.delete(targetOf({ kind: 'Event', namespace, name }), { user: ADMIN });
     }
   };

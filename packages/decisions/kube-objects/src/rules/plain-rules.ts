@@ -15,23 +15,6 @@ export const plainRules: Rules = {
   validate: () => [],
 };
 
-/** The fields that the API always writes. */
-export const EVENT_FIELDS = {
-  involvedObject: {},
-  source: {},
-  firstTimestamp: null,
-  lastTimestamp: null,
-  eventTime: null,
-  reportingComponent: '',
-  reportingInstance: '',
-};
-
-export const eventRules: Rules = {
-  ...plainRules,
-  createOnUpdate: true,
-  defaults: (event) => ({ ...EVENT_FIELDS, ...event }),
-};
-
 export const leaseRules: Rules = { ...plainRules, createOnUpdate: true, unconditionalUpdate: false };
 
 /** Source: pkg/registry/core/secret and the defaults of core/v1: `stringData` is written only, the type is Opaque. */

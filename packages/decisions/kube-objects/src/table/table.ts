@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { KubeObject } from '../object.ts';
+import { type Resource, storedFrom } from '../resources.ts';
 import { type Column, columnsOf, commonColumns } from './columns.ts';
 
 /** What a row carries of its object: nothing, its metadata, or all of it. */
@@ -12,21 +13,25 @@ export type IncludeObject = 'None' | 'Metadata' | 'Object';
  * @param now milliseconds since the Unix epoch.
  */
 export function tableFor(
-  kind: string,
+  resource: Pick<Resource, 'kind' | 'view'>,
   objects: readonly KubeObject[],
   { metadata, include, now }: { metadata: JsonObject; include: IncludeObject; now: number },
 ): JsonObject {
-  const columns = columnsOf[kind] ?? commonColumns;
+  const columns = columnsOf[resource.kind] ?? commonColumns;
   return {
     kind: 'Table',
     apiVersion: 'meta.k8s.io/v1',
     metadata,
     columnDefinitions: columns.map(definitionOf),
     rows: objects.map((object) => ({
-      cells: columns.map(({ cell }) => cell(object, now)),
+      cells: cellsOf(columns, storedFrom(resource, object), now),
       object: carried(object, include),
     })),
   };
+}
+
+function cellsOf(columns: readonly Column[], object: KubeObject, now: number): Json[] {
+  return columns.map(({ cell }) => cell(object, now));
 }
 
 function definitionOf({ name, type, format, isWide = false }: Column): JsonObject {

@@ -1,0 +1,35 @@
+import type { Resource } from './resources.ts';
+
+/** A kind that is never stored, such as a review. */
+export type Review = Pick<Resource, 'group' | 'version' | 'plural' | 'singular' | 'kind'>;
+
+export const reviews: readonly Review[] = [
+  {
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    plural: 'tokenreviews',
+    singular: 'tokenreview',
+    kind: 'TokenReview',
+  },
+  {
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    plural: 'selfsubjectreviews',
+    singular: 'selfsubjectreview',
+    kind: 'SelfSubjectReview',
+  },
+  {
+    group: 'authorization.k8s.io',
+    version: 'v1',
+    plural: 'subjectaccessreviews',
+    singular: 'subjectaccessreview',
+    kind: 'SubjectAccessReview',
+  },
+  {
+    group: 'authorization.k8s.io',
+    version: 'v1',
+    plural: 'selfsubjectaccessreviews',
+    singular: 'selfsubjectaccessreview',
+    kind: 'SelfSubjectAccessReview',
+  },
+];
