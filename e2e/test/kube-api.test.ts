@@ -121,6 +121,15 @@ test('a pod reaches the API as its service account', async () => {
   await api.delete(pod, { gracePeriodSeconds: 0 });
 });
 
+test('kubectl says who one is and what one may do', async () => {
+  expect((await said('auth', 'whoami')).stdout).toMatch(/^Username +kubernetes-admin$/m);
+  expect(await said('auth', 'can-i', 'delete', 'pods')).toMatchObject({ code: 0, stdout: 'yes\n' });
+  const as = ['--as', 'system:serviceaccount:default:default'];
+  expect(await said('auth', 'can-i', 'list', 'pods', ...as)).toMatchObject({ code: 1, stdout: 'no\n' });
+  const { stdout } = await said('auth', 'can-i', '--list', ...as);
+  expect(stdout).toMatch(/^selfsubjectreviews\.authentication\.k8s\.io +\[\] +\[\] +\[create\]$/m);
+});
+
 test('cordon keeps pods away, with words', async () => {
   expect((await said('cordon', node.name)).code).toBe(0);
   expect((await said('run', 'late', '--image', busyboxReference, '--', 'sleep', '3600')).code).toBe(0);

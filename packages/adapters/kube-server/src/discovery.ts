@@ -75,10 +75,10 @@ function resourceList(group: string, version: string): JsonObject {
           ...SUBRESOURCE_KINDS[`${plural}/${subresource}`],
         })),
       ]),
-      ...answered.map(({ plural, singular, kind }) => ({
+      ...answered.map(({ plural, singular, kind, namespaced = false }) => ({
         name: plural,
         singularName: singular,
-        namespaced: false,
+        namespaced,
         kind,
         verbs: ['create'],
       })),

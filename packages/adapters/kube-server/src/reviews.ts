@@ -1,30 +1,51 @@
-import { asList, asObject, asText, type JsonObject, type Review } from '@kubus/kube-objects';
+import {
+  asList,
+  asObject,
+  asText,
+  badRequest,
+  isPathAllowed,
+  type JsonObject,
+  type Review,
+  reviewedRequest,
+  rulesOf,
+} from '@kubus/kube-objects';
 import type { Authorizer } from './authorization.ts';
 import { type Identities, type User, userInfo } from './identity.ts';
 
-/** Answers a review: the user of a token, or whether a user has a permission. */
+interface ReviewParts {
+  readonly identities: Identities;
+  readonly authorize: Authorizer;
+}
+
+/**
+ * Answers a review: the user of a token, or what a user may do.
+ *
+ * @param namespace of the path; empty: none.
+ * @throws StatusError 400, 422.
+ */
 export function answerReview(
   review: Review,
   body: JsonObject,
   asker: User,
-  server: { identities: Identities; authorize: Authorizer },
+  { namespace, ...server }: ReviewParts & { readonly namespace: string },
 ): JsonObject {
-  const spec = asObject(body['spec']);
   return {
     ...body,
     kind: review.kind,
     apiVersion: `${review.group}/v1`,
-    status: statusOf(review, spec, asker, server),
+    metadata: asObject(body['metadata']),
+    status: statusOf(review, body, asker, { namespace, ...server }),
   };
 }
 
 function statusOf(
-  { kind }: Review,
-  spec: JsonObject,
+  review: Review,
+  body: JsonObject,
   asker: User,
-  { identities, authorize }: { identities: Identities; authorize: Authorizer },
+  { identities, authorize, namespace }: ReviewParts & { readonly namespace: string },
 ): JsonObject {
-  switch (kind) {
+  const spec = asObject(body['spec']);
+  switch (review.kind) {
     case 'TokenReview': {
       const user = identities.byToken(asText(spec['token']), asList(spec['audiences']).map(asText));
       if (user === undefined) return { user: {}, error: 'invalid bearer token' };
@@ -32,21 +53,18 @@ function statusOf(
     }
     case 'SelfSubjectReview':
       return { userInfo: userInfo(asker) };
+    case 'SelfSubjectRulesReview':
+      if (asText(spec['namespace']) === '') throw badRequest('no namespace on request');
+      return rulesOf(asker);
     default: {
-      const own = kind === 'SelfSubjectAccessReview';
-      const groups = asList(spec['groups']).map(asText);
-      const user = own ? asker : { username: asText(spec['user']), groups };
-      const { namespace, verb, group, resource, subresource, name } = asObject(spec['resourceAttributes']);
-      const denied = authorize({
-        user,
-        verb: asText(verb),
-        group: asText(group),
-        resource: asText(resource),
-        subresource: asText(subresource),
-        namespace: asText(namespace),
-        name: asText(name),
-      });
-      return { allowed: denied === undefined, ...(denied !== undefined && { reason: denied }) };
+      const { user = asker, path, evaluationError, ...attributes } = reviewedRequest(review, body, namespace);
+      const isAllowed = path === undefined ? undefined : isPathAllowed({ user, verb: attributes.verb, path });
+      const denied = isAllowed === undefined ? authorize({ user, ...attributes }) : isAllowed ? undefined : '';
+      return {
+        allowed: denied === undefined,
+        ...(denied !== undefined && denied !== '' && { reason: denied }),
+        ...(evaluationError !== '' && { evaluationError }),
+      };
     }
   }
 }

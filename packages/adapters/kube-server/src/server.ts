@@ -7,6 +7,7 @@ import {
   at,
   badRequest,
   failure,
+  isPathAllowed,
   methodNotAllowed,
   noSuchPath,
   type Resource,
@@ -33,6 +34,7 @@ import {
 import { healthText } from './health.ts';
 import { type Identities, type User } from './identity.ts';
 import type { Fault, Injection, Outcome } from './injection.ts';
+import { actingUser } from './impersonation.ts';
 import { openApi } from './openapi.ts';
 import { type UpgradedConnection, isPodStream } from './pod-stream.ts';
 import type { Registry } from './registry.ts';
@@ -172,7 +174,8 @@ export class ApiHttpServer {
       const { accept = '' } = request.headers;
       const table = tableRequest(accept, info);
       const payload = () => payloadOf(request.headers, body);
-      await this.#serve({ info, payload, table, accept, fault }, user, response);
+      const acting = user && actingUser(user, request, this.#parts.authorize);
+      await this.#serve({ info, payload, table, accept, fault }, acting, response);
     } catch (error) {
       // What is left of the request is not read.
       if (!request.complete) response.shouldKeepAlive = false;
@@ -190,7 +193,8 @@ export class ApiHttpServer {
       const release = this.#bounds.enter(user.username, true);
       socket.once('close', release);
       if (!isPodStream(info)) throw badRequest('nothing here can be upgraded');
-      const attributes = { ...attributesOf(info, user), verb: 'create' };
+      const acting = actingUser(user, request, this.#parts.authorize);
+      const attributes = { ...attributesOf(info, acting), verb: 'create' };
       const reason = this.#parts.authorize(attributes);
       if (reason !== undefined) throw denied(attributes, reason);
       await this.#parts.stream(info, connection);
@@ -211,14 +215,16 @@ export class ApiHttpServer {
       return;
     }
     if (user === undefined) throw unauthorized();
+    const { resource, review } = servedBy(info);
+    const isOfObjects = resource !== undefined || review !== undefined;
+    const verb = info.method === 'HEAD' ? 'get' : info.method.toLowerCase();
+    if (!isOfObjects && !isPathAllowed({ user, verb, path: info.path })) throw deniedPath(info, user);
     if (info.path === '/metrics') {
-      if (!user.groups.includes('system:masters')) throw deniedPath(info, user);
       const families = this.metrics.families(this.#parts.registry.store, this.watches.size);
       response.writeHead(200, { 'content-type': EXPOSITION_TYPE }).end(exposition(families));
       return;
     }
-    const { resource, review } = servedBy(info);
-    if (resource === undefined && review === undefined) {
+    if (!isOfObjects) {
       const aggregated = aggregatedDiscovery(info, request.accept);
       const body = aggregated?.body ?? discover(info) ?? openApi(info.path);
       if (body === undefined) throw noSuchPath();
@@ -231,7 +237,7 @@ export class ApiHttpServer {
     if (review !== undefined) {
       if (info.verb !== 'create') throw methodNotAllowed();
       const encoding = encodingOf(request.accept);
-      const body = answerReview(review, asObject(payload().body), user, this.#parts);
+      const body = answerReview(review, asObject(payload().body), user, { ...this.#parts, namespace: info.namespace });
       send(response, { code: 201, body }, fault, encoding);
     } else if (resource !== undefined) {
       await this.#serveResource(resource, request, user, response);

@@ -1,3 +1,5 @@
+import type { JsonObject } from './json.ts';
+
 interface Asker {
   readonly username: string;
   readonly groups: readonly string[];
@@ -21,6 +23,7 @@ const READ = ['get', 'list', 'watch'];
 const NODE_RULES: Rules = {
   'tokenreviews.authentication.k8s.io': ['create'],
   'subjectaccessreviews.authorization.k8s.io': ['create'],
+  'localsubjectaccessreviews.authorization.k8s.io': ['create'],
   services: READ,
   nodes: [...READ, 'create', 'update', 'patch'],
   'nodes/status': ['update', 'patch'],
@@ -50,6 +53,7 @@ const NODE_RULES: Rules = {
 /** Source: the role system:basic-user. */
 const EVERYONE: Rules = {
   'selfsubjectaccessreviews.authorization.k8s.io': ['create'],
+  'selfsubjectrulesreviews.authorization.k8s.io': ['create'],
   'selfsubjectreviews.authentication.k8s.io': ['create'],
 };
 
@@ -69,4 +73,40 @@ export function isAllowed({ user, verb, group, resource, subresource }: AccessRe
   const has = (rules: Rules) => rules[kind]?.includes(verb) === true;
   if ((nodeOf(user) ?? '') !== '' && has(NODE_RULES)) return true;
   return user.groups.includes('system:authenticated') && has(EVERYONE);
+}
+
+/** Source: the role system:discovery. */
+const DISCOVERY = [
+  ...['/api', '/api/*', '/apis', '/apis/*', '/healthz', '/livez', '/openapi', '/openapi/*', '/readyz'],
+  ...['/version', '/version/'],
+];
+
+/** Whether a user may send such a request to a path that is not of objects: administrators any, everyone reads what the server has. */
+export function isPathAllowed({ user, verb, path }: { user: Asker; verb: string; path: string }): boolean {
+  if (user.groups.includes('system:masters')) return true;
+  if (verb !== 'get' || !user.groups.includes('system:authenticated')) return false;
+  return DISCOVERY.some((rule) => (rule.endsWith('*') ? path.startsWith(rule.slice(0, -1)) : path === rule));
+}
+
+/** What a user may do, as `SelfSubjectRulesReview` has it: of nodes not all of it, which depends on their pods. */
+export function rulesOf(user: Asker): JsonObject {
+  const isAdministrator = user.groups.includes('system:masters');
+  const isKnown = user.groups.includes('system:authenticated');
+  const isNode = nodeOf(user) !== undefined;
+  const everyone = Object.entries(EVERYONE).map(([kind, verbs]) => {
+    const [resource = '', group = ''] = kind.split(/\.(.*)/);
+    return { verbs, apiGroups: [group], resources: [resource] };
+  });
+  return {
+    resourceRules: [
+      ...(isAdministrator ? [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }] : []),
+      ...(isKnown ? everyone : []),
+    ],
+    nonResourceRules: [
+      ...(isAdministrator ? [{ verbs: ['*'], nonResourceURLs: ['*'] }] : []),
+      ...(isKnown ? [{ verbs: ['get'], nonResourceURLs: DISCOVERY }] : []),
+    ],
+    incomplete: isNode,
+    ...(isNode && { evaluationError: 'node authorizer does not support user rule resolution' }),
+  };
 }

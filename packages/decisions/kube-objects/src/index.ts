@@ -1,4 +1,5 @@
-export { isAllowed, nodeOf } from './access.ts';
+export { isAllowed, isPathAllowed, nodeOf, rulesOf } from './access.ts';
+export { reviewedRequest } from './admission/access-review.ts';
 export { type Write, restrictNode } from './admission/node-restriction.ts';
 export { type IncludeObject, tableFor } from './table/table.ts';
 export {

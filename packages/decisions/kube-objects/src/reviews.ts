@@ -1,7 +1,9 @@
 import type { Resource } from './resources.ts';
 
 /** A kind that is never stored, such as a review. */
-export type Review = Pick<Resource, 'group' | 'version' | 'plural' | 'singular' | 'kind'>;
+export interface Review extends Pick<Resource, 'group' | 'version' | 'plural' | 'singular' | 'kind'> {
+  readonly namespaced?: boolean;
+}
 
 export const reviews: readonly Review[] = [
   {
@@ -31,5 +33,20 @@ export const reviews: readonly Review[] = [
     plural: 'selfsubjectaccessreviews',
     singular: 'selfsubjectaccessreview',
     kind: 'SelfSubjectAccessReview',
+  },
+  {
+    group: 'authorization.k8s.io',
+    version: 'v1',
+    plural: 'localsubjectaccessreviews',
+    singular: 'localsubjectaccessreview',
+    kind: 'LocalSubjectAccessReview',
+    namespaced: true,
+  },
+  {
+    group: 'authorization.k8s.io',
+    version: 'v1',
+    plural: 'selfsubjectrulesreviews',
+    singular: 'selfsubjectrulesreview',
+    kind: 'SelfSubjectRulesReview',
   },
 ];

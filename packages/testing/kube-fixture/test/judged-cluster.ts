@@ -9,6 +9,8 @@ import {
   type RawAnswer,
   TestApiServer,
   type TestApiServerOptions,
+  type User,
+  nodeCertificate,
 } from '../src/index.ts';
 
 /**
@@ -38,6 +40,12 @@ export class JudgedCluster {
     this.namespace = `judged-${id}`;
     this.node = `judged-${id}`;
     this.#server = server;
+  }
+
+  /** A client with a certificate of a node's user. */
+  async clientOf(user: User): Promise<Cluster> {
+    const clientCertificate = await nodeCertificate(this.cluster, user);
+    return Cluster.fromText(await this.cluster.kubeconfigText({ clientCertificate }));
   }
 
   /** A pod that does not change: its node does not exist. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Cluster, type JsonObject, type KubeObject, nodeCertificate, nodeUser, pathOf } from '../src/index.ts';
+import { type Cluster, type JsonObject, type KubeObject, nodeUser, pathOf } from '../src/index.ts';
 import { JudgedCluster, refused } from './judged-cluster.ts';
 
 let judged: JudgedCluster;
@@ -13,10 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => judged.close());
 
-async function clientOf(name: string): Promise<Cluster> {
-  const clientCertificate = await nodeCertificate(judged.cluster, nodeUser(name));
-  return Cluster.fromText(await judged.cluster.kubeconfigText({ clientCertificate }));
-}
+const clientOf = (name: string) => judged.clientOf(nodeUser(name));
 
 /** Refused because of the object, in these words. */
 const forbidden = (what: string, why: string) =>
