@@ -58,7 +58,7 @@ onNode(
     const main = container({ name: 'main', readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } });
     const write = (name: string) => node.writeManifest(`${name}.json`, pod(name, { containers: [main] }));
     const find = (name: string, is: (one: WatchedPod) => boolean) =>
-      node.watch.until(`${name}`, () => node.watch.podsNamed(name).find(is));
+      node.watch.until(name, () => node.watch.podsNamed(name).find(is));
     const program = join(checkout, 'services/prober/dist/main.mjs');
     const config = join(node.dir.config, 'node.json');
     await write('first');
