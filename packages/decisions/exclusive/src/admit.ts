@@ -23,6 +23,8 @@ export interface Refusal {
   readonly message: string;
   /** The manager that refuses. */
   readonly by: 'topology' | 'cpu' | 'memory';
+  /** That is refused; undefined: the pod as a whole. */
+  readonly container: string | undefined;
   /** What the providers said of the container or the pod that is refused; undefined: no topology policy. */
   readonly merge: Merge | undefined;
 }
@@ -117,7 +119,7 @@ export function containerAdmission(
     return { ledger, refusal: nowhere(merge), admission, affinity };
   }
   const given = allocated(setup, ledger, { pod, container, affinity, reusable });
-  const refusal = given.refusal && { ...given.refusal, merge };
+  const refusal = given.refusal && { ...given.refusal, merge, container: container.name };
   const next = nextReusable(setup, given.ledger, { pod, container, reusable });
   return { ledger: given.ledger, refusal, admission: { ...admission, reusable: next }, affinity };
 }
@@ -183,13 +185,16 @@ function merged(topology: Merging, resources: readonly ResourceHints[], containe
 
 function nowhere(merge: Merge): Refusal {
   const message = 'Resources cannot be allocated with Topology locality';
-  return { reason: 'TopologyAffinityError', message, by: 'topology', merge };
+  return { reason: 'TopologyAffinityError', message, by: 'topology', merge, container: merge.container };
 }
+
+/** A refusal by one manager. */
+type OwnRefusal = Omit<Refusal, 'merge' | 'container'>;
 
 /** What became of a container's request, before it is said what the providers had said of it. */
 interface Allocation {
   readonly ledger: Ledger;
-  readonly refusal: Omit<Refusal, 'merge'> | undefined;
+  readonly refusal: OwnRefusal | undefined;
 }
 
 function allocated(
@@ -218,7 +223,7 @@ function nextReusable({ machine }: ExclusiveSetup, ledger: Ledger, { pod, contai
   };
 }
 
-function refusalOf(found: CpuRefusal | NoMemory, by: Refusal['by']): Omit<Refusal, 'merge'> {
+function refusalOf(found: CpuRefusal | NoMemory, by: Refusal['by']): OwnRefusal {
   if ('reason' in found && found.reason !== undefined) return { reason: found.reason, message: found.problem, by };
   const message = `Allocate failed due to ${found.problem}, which is unexpected`;
   return { reason: 'UnexpectedAdmissionError', message, by };

@@ -47,7 +47,7 @@ export async function startThings(options: {
   });
   const files = new LedgerOnDisk(disk.store(LEDGER, guard));
   const exclusive = await ExclusiveThings.start({
-    ...{ node: NODE, settings: exclusiveSettings(policy), logger },
+    ...{ node: NODE, settings: exclusiveSettings(policy), clock, logger },
     ...{ pool: bus.owner(cpuPool), topology: bus.owner(nodeTopology) },
     files: mutations.makeLedger?.(files) ?? files,
     readMachine: () => guard.promise(Promise.resolve({ machine: MACHINE, offline: [], isolated: [], smt: false })),

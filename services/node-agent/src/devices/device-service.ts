@@ -54,7 +54,7 @@ export class DeviceService {
       logger,
     });
     const exclusive = await ExclusiveThings.start({
-      ...{ node: config.node, settings: exclusiveSettings(config), logger },
+      ...{ node: config.node, settings: exclusiveSettings(config), clock, logger },
       files: new ExclusiveState(root, { cpu: config.exclusive.cpuPolicy, memory: config.exclusive.memoryPolicy }),
       readMachine: () => readMachine(sys),
       ...{ pool: bus.owner(cpuPool), topology: bus.owner(nodeTopology) },

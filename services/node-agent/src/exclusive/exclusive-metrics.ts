@@ -1,30 +1,66 @@
-import type { ExclusiveSetup, Ledger, PodRequest, admitted } from '@kubus/exclusive';
+import type { ExclusiveSetup, Ledger, PodRequest, Refusal } from '@kubus/exclusive';
+import { Distribution, Tally } from '@kubus/metrics';
 import type { Metrics } from '@kubus/service-kit';
 
-type Refusal = ReturnType<typeof admitted>['refusal'];
+/** Milliseconds, from 0.05 on, as in the reference kubelet. */
+const BUCKETS = Array.from({ length: 15 }, (_, index) => 0.05 * 2 ** index);
+const IN_NODE = { scope: 'container', boundary: 'numa_node' };
+const POD_IN_NODE = { scope: 'pod', boundary: 'numa_node' };
+const IN_CORES = { scope: 'container', boundary: 'physical_cpu' };
 
-/** The reference kubelet's metrics of its CPU, memory and topology managers. */
+/** How a pod's admission has ended; `devices`: it does not get devices. */
+export interface AskedPod {
+  readonly pod: PodRequest;
+  readonly refusal: Pick<Refusal, 'by' | 'container'> | 'devices' | undefined;
+  /** How long it took, in milliseconds. */
+  readonly ms: number;
+}
+
+/** The reference kubelet's metrics of its CPU, memory and topology managers. Pods that request nothing for themselves do not count. */
 export class ExclusiveMetrics {
   readonly #setup: ExclusiveSetup;
   readonly #ledger: () => Ledger;
   readonly #counts = { cpus: 0, cpuErrors: 0, memory: 0, memoryErrors: 0, admissions: 0, admissionErrors: 0 };
+  readonly #durations = new Distribution(BUCKETS, {});
+  readonly #aligned: Tally;
+  readonly #unaligned: Tally;
 
   constructor(setup: ExclusiveSetup, ledger: () => Ledger) {
     this.#setup = setup;
     this.#ledger = ledger;
+    const known = [IN_NODE, POD_IN_NODE, ...(this.#wholeCores ? [IN_CORES] : [])];
+    this.#aligned = new Tally(...known);
+    this.#unaligned = new Tally(...known);
   }
 
   /** A pod was to be admitted. */
-  asked({ containers }: PodRequest, refusal: Refusal): void {
+  asked({ pod: { containers }, refusal, ms }: AskedPod): void {
     const counts = this.#counts;
     const { cpu, memory, topology } = this.#setup;
-    if (topology !== undefined) counts.admissions += 1;
-    if (refusal !== undefined && topology !== undefined) counts.admissionErrors += 1;
-    if (refusal?.by === 'topology') return;
-    if (cpu !== undefined) counts.cpus += containers.filter(({ cpus }) => cpus > 0).length;
-    if (memory !== undefined) counts.memory += containers.filter((one) => one.memory !== undefined).length;
-    if (refusal?.by === 'cpu') counts.cpuErrors += 1;
-    if (refusal?.by === 'memory') counts.memoryErrors += 1;
+    if (topology !== undefined) {
+      counts.admissions += 1;
+      this.#durations.observe({}, ms);
+      if (refusal !== undefined) counts.admissionErrors += 1;
+    }
+    if (refusal === 'devices') return;
+    const by = refusal?.by;
+    // The managers are asked for each container in turn: CPUs first, then memory.
+    const at =
+      refusal === undefined ? containers.length : containers.findIndex(({ name }) => name === refusal.container);
+    const given = containers.slice(0, Math.max(0, at));
+    const refused = by === 'topology' ? undefined : containers[at];
+    const ofCpus = [...given, ...(refused === undefined ? [] : [refused])];
+    const ofMemory = by === 'memory' ? ofCpus : given;
+    if (cpu !== undefined) counts.cpus += ofCpus.filter(({ cpus }) => cpus > 0).length;
+    if (memory !== undefined) counts.memory += ofMemory.filter((one) => one.memory !== undefined).length;
+    if (by === 'cpu') counts.cpuErrors += 1;
+    if (by === 'memory') counts.memoryErrors += 1;
+    if (this.#wholeCores) {
+      const whole = by === 'memory' ? ofCpus : given;
+      this.#aligned.add(IN_CORES, whole.filter(({ cpus }) => cpus > 0).length);
+      if (by === 'cpu') this.#unaligned.add(IN_CORES);
+    }
+    this.#alignedToNodes(given.length, refusal);
   }
 
   show(metrics: Metrics): void {
@@ -45,6 +81,27 @@ export class ExclusiveMetrics {
       metrics.add({ type: 'counter', name: `kubelet_${name}`, help, collect });
     }
     metrics.add({
+      type: 'histogram',
+      name: 'kubelet_topology_manager_admission_duration_ms',
+      help: 'Milliseconds in which these pods got their CPUs, memory and devices, or were refused.',
+      values: this.#durations,
+    });
+    for (const [name, help, tally] of [
+      [
+        'count',
+        'Containers or pods that got what they request within a boundary, by scope and boundary.',
+        this.#aligned,
+      ],
+      ['failure_count', 'Containers or pods that were refused because of a boundary.', this.#unaligned],
+    ] as const) {
+      metrics.add({
+        type: 'counter',
+        name: `kubelet_container_aligned_compute_resources_${name}`,
+        help,
+        collect: () => tally.samples,
+      });
+    }
+    metrics.add({
       type: 'gauge',
       name: 'kubelet_cpu_manager_shared_pool_size_millicores',
       help: 'Thousandths of the CPUs that no container has for itself and that are not reserved.',
@@ -59,5 +116,19 @@ export class ExclusiveMetrics {
       help: 'CPUs that containers have for themselves.',
       collect: () => new Set(Object.values(this.#ledger().cpus).flatMap((pod) => Object.values(pod).flat())).size,
     });
+  }
+
+  /** Only one policy promises that everything is of one NUMA node. */
+  #alignedToNodes(given: number, refusal: Pick<Refusal, 'by'> | undefined): void {
+    const { topology } = this.#setup;
+    if (topology?.policy !== 'single-numa-node') return;
+    const labels = topology.scope === 'pod' ? POD_IN_NODE : IN_NODE;
+    if (topology.scope === 'container') this.#aligned.add(labels, given);
+    else if (refusal === undefined) this.#aligned.add(labels);
+    if (refusal?.by === 'topology') this.#unaligned.add(labels);
+  }
+
+  get #wholeCores(): boolean {
+    return this.#setup.cpu?.options.fullCores === true;
   }
 }

@@ -15,7 +15,7 @@ import {
 import { type ExclusiveState, ExclusiveStateError } from '@kubus/exclusive-state';
 import { Lanes } from '@kubus/flow';
 import type { FoundMachine } from '@kubus/machine-topology';
-import { type Logger, toError } from '@kubus/ports';
+import { type Clock, type Logger, toError } from '@kubus/ports';
 import { ConfigError } from '@kubus/service-kit';
 import { ExclusiveMetrics } from './exclusive-metrics.ts';
 import { nodeTopologyOf } from './node-topology.ts';
@@ -39,6 +39,7 @@ export interface ExclusiveThingsOptions {
   readonly settings: ExclusiveSettings;
   readonly pool: FactOwner<CpuPool>;
   readonly topology: FactOwner<NodeTopology>;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly files: LedgerFiles;
   readonly readMachine: () => Promise<FoundMachine>;
@@ -122,7 +123,9 @@ export class ExclusiveThings {
     // The memory of init containers that have ended may have been given to other pods.
     const lacking = starting !== undefined && this.#hasAll(pod, starting) ? [] : pod.containers;
     const change = this.#changeBy(cause);
-    const turn = new ExclusiveTurn({ asked, lacking, setup: this.#setup, metrics: this.metrics, change });
+    const turn = new ExclusiveTurn({
+      ...{ asked, lacking, change, setup: this.#setup, metrics: this.metrics, clock: this.#options.clock },
+    });
     await turn.begin();
     return turn;
   }

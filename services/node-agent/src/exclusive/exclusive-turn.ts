@@ -13,8 +13,8 @@ import {
   withoutContainer,
   withoutEndedMemory,
 } from '@kubus/exclusive';
-import { KubusError } from '@kubus/ports';
-import type { ExclusiveMetrics } from './exclusive-metrics.ts';
+import { type Clock, KubusError } from '@kubus/ports';
+import type { AskedPod, ExclusiveMetrics } from './exclusive-metrics.ts';
 import { shownMerge } from './shown-merge.ts';
 
 /** Hints for devices as they are when the function is called. */
@@ -34,6 +34,7 @@ export interface ExclusiveTurnOptions {
   readonly lacking: readonly ContainerRequest[];
   readonly setup: ExclusiveSetup;
   readonly metrics: ExclusiveMetrics;
+  readonly clock: Clock;
   readonly change: ChangeLedger;
 }
 
@@ -47,10 +48,13 @@ export class ExclusiveTurn {
   #admission: PodAdmission | undefined;
   /** Containers that had nothing before. */
   readonly #given: string[] = [];
+  readonly #began: number;
+  #isCounted = false;
 
   constructor(options: ExclusiveTurnOptions) {
     this.#options = options;
     this.#rest = options.lacking;
+    this.#began = options.clock.now();
   }
 
   /** @throws KubusError with the reason and the message of the reference's refusal of the pod as a whole */
@@ -81,15 +85,16 @@ export class ExclusiveTurn {
 
   /** Gives all others what they request. */
   async finish(): Promise<void> {
-    const { asked, metrics, change } = this.#options;
+    const { asked, change } = this.#options;
     const { pod, starting } = asked;
     if (this.#rest.length > 0) await this.#give(this.#rest);
-    if (starting === undefined) metrics.asked(pod, undefined);
+    if (starting === undefined) this.#count(undefined);
     else await change((ledger) => withoutEndedMemory(ledger, pod, starting));
   }
 
   /** Frees what containers have got in this turn. */
   async undo(): Promise<void> {
+    if (this.#options.asked.starting === undefined) this.#count('devices');
     if (this.#given.length === 0) return;
     const { asked, change } = this.#options;
     await change((ledger) =>
@@ -122,9 +127,16 @@ export class ExclusiveTurn {
     return mask;
   }
 
+  /** Counts the admission of the pod once. */
+  #count(refusal: AskedPod['refusal']): void {
+    const { asked, metrics, clock } = this.#options;
+    if (!this.#isCounted) metrics.asked({ pod: asked.pod, refusal, ms: clock.now() - this.#began });
+    this.#isCounted = true;
+  }
+
   #refused(refusal: Refusal): KubusError {
-    const { asked, metrics, setup } = this.#options;
-    if (asked.starting === undefined) metrics.asked(asked.pod, refusal);
+    const { asked, setup } = this.#options;
+    if (asked.starting === undefined) this.#count(refusal);
     const { reason, message, by, merge } = refusal;
     const numbers = setup.machine.nodes.map(({ id }) => id);
     const shown = merge && JSON.stringify(shownMerge(setup.topology?.policy ?? 'none', numbers, merge));
