@@ -93,11 +93,12 @@ const headers = { authorization: 'Bearer ' + TOKEN };
 require('node:https').get({ host, port, ca, path, headers }, (answer) => answer.pipe(process.stdout));
 `;
 
-test('a pod reaches the API as its service account', async () => {
+/** What the API answers to a pod that lists the pods of its namespace. */
+async function listedByPod(name: string): Promise<unknown> {
   const folder = '/var/run/secrets/kubernetes.io/serviceaccount';
   const script = `TOKEN=$(cat ${folder}/token) CA=$(cat ${folder}/ca.crt) NAMESPACE=$(cat ${folder}/namespace) exec chroot /host "$@"`;
   await api.create({
-    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'client', namespace: 'default' } },
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default' } },
     spec: {
       restartPolicy: 'Never',
       containers: [
@@ -110,21 +111,31 @@ test('a pod reaches the API as its service account', async () => {
       volumes: [{ name: 'host', hostPath: { path: '/' } }],
     },
   });
-  const pod = { kind: 'Pod', namespace: 'default', name: 'client' };
+  const pod = { kind: 'Pod', namespace: 'default', name };
   await api.waitFor(pod, ({ status }) => status?.['phase'] === 'Succeeded');
-  const { stdout } = await said('logs', 'client');
-  // Nothing is granted to it.
-  expect(JSON.parse(stdout)).toMatchObject({
+  const { stdout } = await said('logs', name);
+  await api.delete(pod, { gracePeriodSeconds: 0 });
+  return JSON.parse(stdout);
+}
+
+test('a pod reaches the API as its service account, with what a role grants that', async () => {
+  expect(await listedByPod('unbound')).toMatchObject({
     code: 403,
     message: expect.stringMatching(/^pods is forbidden: User "system:serviceaccount:default:default" cannot list/),
   });
-  await api.delete(pod, { gracePeriodSeconds: 0 });
+  await said('create', 'rolebinding', 'look', '--clusterrole=view', '--serviceaccount=default:default');
+  expect(await listedByPod('bound')).toMatchObject({
+    kind: 'PodList',
+    items: expect.arrayContaining([expect.objectContaining({ metadata: expect.objectContaining({ name: 'bound' }) })]),
+  });
+  const { stdout } = await said('get', 'rolebindings', '-o', 'wide', '--no-headers');
+  expect(stdout).toMatch(/^look +ClusterRole\/view +\S+ +default\/default\s*$/);
 });
 
 test('kubectl says who one is and what one may do', async () => {
   expect((await said('auth', 'whoami')).stdout).toMatch(/^Username +kubernetes-admin$/m);
   expect(await said('auth', 'can-i', 'delete', 'pods')).toMatchObject({ code: 0, stdout: 'yes\n' });
-  const as = ['--as', 'system:serviceaccount:default:default'];
+  const as = ['--as', 'system:serviceaccount:default:nobody'];
   expect(await said('auth', 'can-i', 'list', 'pods', ...as)).toMatchObject({ code: 1, stdout: 'no\n' });
   const { stdout } = await said('auth', 'can-i', '--list', ...as);
   expect(stdout).toMatch(/^selfsubjectreviews\.authentication\.k8s\.io +\[\] +\[\] +\[create\]$/m);

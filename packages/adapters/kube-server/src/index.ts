@@ -1,5 +1,6 @@
 export { answerObjects } from './api.ts';
 export type { AccessAttributes } from './authorization.ts';
+export { apiAuthorizer } from './api-authorizer.ts';
 export { createNamespaces, startDefaults } from './controllers/defaults.ts';
 export { isKubeletRequest } from './controllers/kubelet-requests.ts';
 export { NAMESPACE_GRACE_MS, startNamespaces } from './controllers/namespaces.ts';
@@ -12,7 +13,6 @@ export { ADMIN, type User, nodeUser } from './identity.ts';
 export type { ArrivedRequest, Fault, Outcome } from './injection.ts';
 export { KubeServer } from './kube-server.ts';
 export { type Credential, kubeconfigText } from './kubeconfig.ts';
-export { apiAuthorizer } from './node-authorizer.ts';
 export type { KubeletAddress } from './pod-log.ts';
 export type { PatchKind } from './patches.ts';
 export { type DeleteOptions, Registry } from './registry.ts';

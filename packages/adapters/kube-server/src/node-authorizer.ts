@@ -1,4 +1,4 @@
-import { asList, asObject, asText, at, type Json, type KubeObject, isAllowed, nodeOf } from '@kubus/kube-objects';
+import { asList, asObject, asText, at, type Json, type KubeObject, nodeOf } from '@kubus/kube-objects';
 import type { AccessAttributes, Authorizer } from './authorization.ts';
 import type { Store } from './store.ts';
 
@@ -8,17 +8,11 @@ const ONLY_OWN = 'resourceslices with nodeName field selector';
 const LEASES = 'kube-node-lease';
 const SECRETS = ['nodeStageSecretRef', 'nodePublishSecretRef', 'nodeExpandSecretRef'];
 
-/** Who may do what with the API of a node: nodes what concerns them, and of all kinds of requests those that {@link isAllowed}. */
-export function apiAuthorizer(store: Store): Authorizer {
-  const ofNode = nodeAuthorizer(store);
-  return (attributes) => ofNode(attributes) ?? (isAllowed(attributes) ? undefined : '');
-}
-
 /**
  * Denies requests of nodes for objects that do not concern them, and all requests of one without a name: undefined allows. Other users
  * and other kinds are allowed. Source: plugin/pkg/auth/authorizer/node of Kubernetes 1.36.
  */
-function nodeAuthorizer(store: Store): Authorizer {
+export function nodeAuthorizer(store: Store): Authorizer {
   return (attributes) => {
     const node = nodeOf(attributes.user);
     if (node === undefined) return undefined;

@@ -3,16 +3,20 @@ import {
   asObject,
   asText,
   badRequest,
+  grantedRules,
   isPathAllowed,
   type JsonObject,
   type Review,
   reviewedRequest,
   rulesOf,
 } from '@kubus/kube-objects';
+import { rolesIn } from './api-authorizer.ts';
 import type { Authorizer } from './authorization.ts';
+import type { Registry } from './registry.ts';
 import { type Identities, type User, userInfo } from './identity.ts';
 
 interface ReviewParts {
+  readonly registry: Registry;
   readonly identities: Identities;
   readonly authorize: Authorizer;
 }
@@ -42,7 +46,7 @@ function statusOf(
   review: Review,
   body: JsonObject,
   asker: User,
-  { identities, authorize, namespace }: ReviewParts & { readonly namespace: string },
+  { registry, identities, authorize, namespace }: ReviewParts & { readonly namespace: string },
 ): JsonObject {
   const spec = asObject(body['spec']);
   switch (review.kind) {
@@ -55,7 +59,7 @@ function statusOf(
       return { userInfo: userInfo(asker) };
     case 'SelfSubjectRulesReview':
       if (asText(spec['namespace']) === '') throw badRequest('no namespace on request');
-      return rulesOf(asker);
+      return rulesOf(asker, grantedRules(asker, asText(spec['namespace']), rolesIn(registry.store)));
     default: {
       const { user = asker, path, evaluationError, ...attributes } = reviewedRequest(review, body, namespace);
       const isAllowed = path === undefined ? undefined : isPathAllowed({ user, verb: attributes.verb, path });

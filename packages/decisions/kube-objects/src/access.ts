@@ -65,7 +65,7 @@ export function nodeOf({ username, groups }: Asker): string | undefined {
 
 /**
  * Whether a user may do this to resources of this kind at all: administrators everything, nodes what a node agent does, and everyone, service
- * accounts included, may ask who they are and what they may do. There are no roles that can be changed.
+ * accounts included, may ask who they are and what they may do. What roles grant is apart.
  */
 export function isAllowed({ user, verb, group, resource, subresource }: AccessRequest): boolean {
   if (user.groups.includes('system:masters')) return true;
@@ -88,8 +88,12 @@ export function isPathAllowed({ user, verb, path }: { user: Asker; verb: string;
   return DISCOVERY.some((rule) => (rule.endsWith('*') ? path.startsWith(rule.slice(0, -1)) : path === rule));
 }
 
-/** What a user may do, as `SelfSubjectRulesReview` has it: of nodes not all of it, which depends on their pods. */
-export function rulesOf(user: Asker): JsonObject {
+/**
+ * What a user may do, as `SelfSubjectRulesReview` has it: of nodes not all of it, which depends on their pods.
+ *
+ * @param granted rules of roles.
+ */
+export function rulesOf(user: Asker, granted: readonly JsonObject[]): JsonObject {
   const isAdministrator = user.groups.includes('system:masters');
   const isKnown = user.groups.includes('system:authenticated');
   const isNode = nodeOf(user) !== undefined;
@@ -101,6 +105,7 @@ export function rulesOf(user: Asker): JsonObject {
     resourceRules: [
       ...(isAdministrator ? [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }] : []),
       ...(isKnown ? everyone : []),
+      ...granted.filter(({ resources }) => resources !== undefined),
     ],
     nonResourceRules: [
       ...(isAdministrator ? [{ verbs: ['*'], nonResourceURLs: ['*'] }] : []),

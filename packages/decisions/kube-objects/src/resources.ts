@@ -5,6 +5,7 @@ import { nodeRules } from './rules/node-rules.ts';
 import { podRules } from './rules/pod-rules.ts';
 import { EVENTS_V1_FIELDS, EVENT_FIELDS, coreEvent, eventRules, eventsV1, eventsV1Rules } from './rules/event-rules.ts';
 import { leaseRules, namespaceRules, plainRules, secretRules, serviceRules } from './rules/plain-rules.ts';
+import { roleResources } from './role-resources.ts';
 import type { Rules } from './rules/rules.ts';
 import { attachmentRules, claimRules, csiNodeRules, driverRules, volumeRules } from './rules/storage-rules.ts';
 import type { JsonObject } from './json.ts';
@@ -34,7 +35,7 @@ export interface Resource extends ErrorSubject {
   readonly selectable?: readonly string[];
   /** The content of a bookmark besides its metadata: the fields that the API always writes. */
   readonly always?: JsonObject;
-  /** A name may begin with that of a signer: `example.com:signer:name`. */
+  /** A name may have parts before it: `example.com:signer:name`, `system:name`. */
   readonly signerPrefix?: boolean;
   /** Left out: its objects are its own. */
   readonly view?: View;
@@ -343,6 +344,7 @@ export const resources: readonly Resource[] = [
     signerPrefix: true,
     rules: { ...plainRules, unconditionalUpdate: false },
   },
+  ...roleResources,
 ];
 
 /** `v1`, or `coordination.k8s.io/v1`. */

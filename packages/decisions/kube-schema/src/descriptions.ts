@@ -19,6 +19,10 @@ EndpointSlice: Addresses behind a service.
 Lease: A right held for a time, such as the heartbeat of a node.
 RuntimeClass: A handler of the container runtime.
 CertificateSigningRequest: A request for a signed certificate.
+Role: What may be done in a namespace.
+ClusterRole: What may be done in all namespaces, or in those of a binding.
+RoleBinding: Who has a role in a namespace.
+ClusterRoleBinding: Who has a role in all namespaces.
 ClusterTrustBundle: Certificates of authorities that pods may trust.
 ResourceClaim: A request for devices.
 ResourceClaimTemplate: A pattern for the resource claims of pods.

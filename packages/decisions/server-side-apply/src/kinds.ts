@@ -133,6 +133,13 @@ const kinds: Readonly<Record<string, Schema>> = {
   }),
   'v1 PersistentVolume': object({ spec: persistentVolumeSpec }, { spec: {}, status: {} }),
   'v1 PersistentVolumeClaim': object({ spec: claimSpec, status: struct({ conditions }) }, { spec: {}, status: {} }),
+  'rbac.authorization.k8s.io/v1 Role': object({ rules: atomic }, { rules: null }),
+  'rbac.authorization.k8s.io/v1 ClusterRole': object(
+    { rules: atomic, aggregationRule: struct({ clusterRoleSelectors: atomic }) },
+    { rules: null },
+  ),
+  'rbac.authorization.k8s.io/v1 RoleBinding': object(each('subjects roleRef', atomic), {}),
+  'rbac.authorization.k8s.io/v1 ClusterRoleBinding': object(each('subjects roleRef', atomic), {}),
   'coordination.k8s.io/v1 Lease': object({}, { spec: {} }),
   'storage.k8s.io/v1 StorageClass': object({}, { provisioner: '' }),
   'storage.k8s.io/v1 CSINode': object({ spec: struct({ drivers: by('name') }) }, { spec: { drivers: null } }),

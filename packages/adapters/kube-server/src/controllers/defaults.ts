@@ -3,6 +3,7 @@ import { type JsonObject, tableOf } from '@kubus/kube-objects';
 import { ADMIN } from '../identity.ts';
 import type { Registry } from '../registry.ts';
 import { targetOf } from '../target.ts';
+import { defaultRoles } from './default-roles.ts';
 import { startController } from './controller.ts';
 
 /** What every cluster has. */
@@ -48,11 +49,12 @@ function createApiService(registry: Registry, { address, port }: ServiceAddress)
 
 /**
  * Gives each namespace its service account `default`, and the ConfigMap with the server's authority; the namespace `default` the server's
- * Service. Returns a function that ends it.
+ * Service; and creates the roles that every cluster has. Returns a function that ends it.
  */
 export function startDefaults(registry: Registry, server: ServerDefaults, onError: (error: Error) => void): () => void {
   const { store } = registry;
   const { authority, service } = server;
+  for (const role of defaultRoles) create(registry, role);
   const look = () => {
     if (service !== undefined) createApiService(registry, service);
     for (const { metadata } of store.list('namespaces')) {

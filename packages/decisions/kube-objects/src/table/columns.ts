@@ -24,6 +24,25 @@ const age = (now: number, time: Json | undefined) =>
 
 const NAME: Column = { name: 'Name', format: 'name', cell: ({ metadata }) => metadata.name };
 const AGE = column('Age', ({ metadata }, now) => age(now, metadata.creationTimestamp));
+const CREATED = column('Created At', ({ metadata }) => metadata.creationTimestamp);
+const subjects = (kind: string) => (binding: KubeObject) =>
+  asList(binding['subjects'])
+    .filter((subject) => at(subject, 'kind') === kind)
+    .map((subject) =>
+      [at(subject, 'namespace'), at(subject, 'name')]
+        .map(asText)
+        .filter((part) => part !== '')
+        .join('/'),
+    )
+    .join(', ');
+const BINDING: readonly Column[] = [
+  NAME,
+  column('Role', ({ roleRef }) => `${asText(at(roleRef, 'kind'))}/${asText(at(roleRef, 'name'))}`),
+  AGE,
+  wide(column('Users', subjects('User'))),
+  wide(column('Groups', subjects('Group'))),
+  wide(column('ServiceAccounts', subjects('ServiceAccount'))),
+];
 const DATA = column('Data', ({ data, ...rest }) => size(data) + size(rest['binaryData']));
 
 const size = (value: Json | undefined) => Object.keys(asObject(value)).length;
@@ -85,6 +104,10 @@ export const columnsOf: Readonly<Record<string, readonly Column[]>> = {
     wide(column('Count', ({ series, count }) => Number(at(series, 'count') ?? count ?? 1))),
     wide({ ...NAME, name: 'Name' }),
   ],
+  Role: [NAME, CREATED],
+  ClusterRole: [NAME, CREATED],
+  RoleBinding: BINDING,
+  ClusterRoleBinding: BINDING,
   ConfigMap: [NAME, DATA, AGE],
   Secret: [NAME, text('Type', 'type'), column('Data', ({ data }) => size(data)), AGE],
   ServiceAccount: [NAME, AGE],

@@ -57,4 +57,13 @@ SubjectAccessReviewStatus allowed=1:bool denied=4:?bool reason=2:?string evaluat
 SubjectRulesReviewStatus resourceRules=1:[]ResourceRule nonResourceRules=2:[]NonResourceRule incomplete=3:bool evaluationError=4:?string
 [policy/v1]
 Eviction metadata=1:?meta/v1.ObjectMeta deleteOptions=2:*meta/v1.DeleteOptions
+[rbac.authorization.k8s.io/v1]
+AggregationRule clusterRoleSelectors=1:?[]meta/v1.LabelSelector
+ClusterRole metadata=1:?meta/v1.ObjectMeta rules=2:[]PolicyRule aggregationRule=3:*AggregationRule
+ClusterRoleBinding metadata=1:?meta/v1.ObjectMeta subjects=2:?[]Subject roleRef=3:RoleRef
+PolicyRule verbs=1:[]string apiGroups=2:?[]string resources=3:?[]string resourceNames=4:?[]string nonResourceURLs=5:?[]string
+Role metadata=1:?meta/v1.ObjectMeta rules=2:[]PolicyRule
+RoleBinding metadata=1:?meta/v1.ObjectMeta subjects=2:?[]Subject roleRef=3:RoleRef
+RoleRef apiGroup=1:string kind=2:string name=3:string
+Subject kind=1:string apiGroup=2:?string name=3:string namespace=4:?string
 `;
