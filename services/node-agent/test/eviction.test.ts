@@ -1,145 +1,29 @@
-// Evictions as the other services see them; pods, signals and figures are the test's, and no container runs.
-import { beforeEach, describe, expect, test } from '@jest/globals';
-import { type Bus, type FactOwner, HEADER } from '@kubus/bus';
-import { LocalBroker } from '@kubus/bus/testing';
-import {
-  type EvictionDecision,
-  type NodeEvent,
-  type NodePressure,
-  type Pod,
-  type PodFailure,
-  type PodWork,
-  type PodWorkerReport,
-  type RuntimeContainer,
-  type RuntimePod,
-  evictPod,
-  freeImages,
-  nodeAgentEvent,
-  podRefOf,
-  podWork,
-  podWorker,
-  readPressure,
-  runtimePod,
-} from '@kubus/contracts';
-import { type Disks, type Observations, type Signal, parseThresholds } from '@kubus/eviction';
+import { expect, test } from '@jest/globals';
+import { HEADER } from '@kubus/bus';
+import type { NodePressure, RuntimeContainer } from '@kubus/contracts';
 import type { PodReading } from '@kubus/node-metrics';
-import { exited as makeExited, pod as makePod, sandbox as makeSandbox } from '@kubus/pod-lifecycle/testing';
-import { silentLogger } from '@kubus/ports';
-import { ManualClock, settled } from '@kubus/ports/testing';
-import { EventRecorder } from '@kubus/service-kit';
-import { ActivePods } from '../src/pressure/active-pods.ts';
-import { Eviction } from '../src/pressure/eviction.ts';
-import { PressureQuery } from '../src/pressure/pressure-query.ts';
-import { PressureWatch } from '../src/pressure/pressure-watch.ts';
-import { NAME } from './member.ts';
-
-const MI = 1024 * 1024;
-const since = '2030-01-01T00:00:00.000Z';
-
-let clock: ManualClock;
-let broker: LocalBroker;
-let works: FactOwner<PodWork>;
-let workers: FactOwner<PodWorkerReport>;
-let runtimes: FactOwner<RuntimePod>;
-/** What sync-loop was asked to end. */
-let asked: { uid: string; graceSeconds: number; failure: PodFailure }[];
-/** The reasons that these requests gave. */
-let decisions: (EvictionDecision | undefined)[];
-let refused: Set<string>;
-/** MiB, and percent of the disk. */
-let left: { memory: number; disk: number };
-let removals: number;
-let usage: PodReading[];
-
-beforeEach(() => {
-  clock = new ManualClock(Date.UTC(2030, 0, 1));
-  broker = new LocalBroker(NAME);
-  [asked, decisions, refused, usage, removals] = [[], [], new Set(), [], 0];
-  left = { memory: 1000, disk: 50 };
-  const { bus } = broker.join('sync-loop', clock);
-  works = bus.owner(podWork);
-  bus.serve(evictPod, ({ key, request: { failure, graceSeconds, decision } }) => {
-    const evicted = !refused.has(key);
-    if (evicted) asked.push({ uid: key, graceSeconds, failure });
-    if (evicted) decisions.push(decision);
-    return Promise.resolve({ evicted });
-  });
-  workers = broker.join('pod-workers', clock).bus.owner(podWorker);
-  const bridge = broker.join('cri-bridge', clock).bus;
-  runtimes = bridge.owner(runtimePod);
-  bridge.serve(freeImages, () => {
-    removals += 1;
-    left.disk += 10;
-    return Promise.resolve({ images: 1, bytes: 4096 });
-  });
-});
-
-const podRef = (uid: string) => ({ namespace: 'default', name: uid, uid });
-
-/** A running pod that uses these MiB of memory. */
-function runs(uid: string, memory: number, spec: Partial<Pod['spec']> = {}): void {
-  const pod = makePod({ containers: [{ name: 'c' }], ...spec }, { uid, name: uid });
-  const ref = podRefOf(pod);
-  const work: PodWork = {
-    ref,
-    pod,
-    source: 'api',
-    work: 'sync',
-    reason: '',
-    worker: 'pod-workers-0',
-    firstSeen: since,
-  };
-  works.put(uid, work);
-  workers.put(uid, { ref, state: 'syncing', since });
-  const bytes = { usageBytes: 0, workingSetBytes: memory * MI, rssBytes: 0, faults: { all: 0, major: 0 } };
-  const cgroup = { path: `/${uid}`, atMs: 0, startedAtMs: 0, nanoCores: 0, usage: { cpuNs: 0, memory: bytes } };
-  const read = { ref, startedAtMs: 0, volumes: [], processes: 1, containers: [], cgroup };
-  usage.push(read as unknown as PodReading);
-}
-
-/** Its worker has stopped and cleaned up the pod. */
-function ends(uid: string): void {
-  workers.put(uid, { ref: { namespace: 'default', name: uid, uid }, state: 'terminated', cleaned: true, since });
-}
-
-function watch(evictionHard: Record<string, string>, soft: Record<string, string> = {}) {
-  const { bus } = broker.join('node-agent', clock);
-  const pods = new ActivePods(bus);
-  const eviction = new Eviction({
-    ...{ bus, clock, logger: silentLogger, pods, maxPodGraceSeconds: 7, minContainerAgeMs: 0 },
-    usage: () => Promise.resolve(usage),
-    events: new EventRecorder({ bus, clock }).ofNode(nodeAgentEvent),
-  });
-  const periods = Object.fromEntries(Object.keys(soft).map((signal) => [signal, '15s']));
-  const settings = { evictionHard, evictionSoft: soft, evictionSoftGracePeriod: periods, evictionMinimumReclaim: {} };
-  const watching = new PressureWatch({
-    ...{ bus, clock, logger: silentLogger, transitionMs: 60_000, changed: () => undefined },
-    thresholds: parseThresholds(settings, { enforcesPods: false }),
-    relieve: (need) => eviction.relieve(need),
-    enforceLimits: (disks, signal) => eviction.enforceLimits(disks, signal),
-    read: () => {
-      const atMs = clock.now();
-      const observations: Observations = {
-        'memory.available': { available: left.memory * MI, capacity: 1000 * MI, atMs },
-        'nodefs.available': { available: left.disk, capacity: 100, atMs },
-      };
-      return Promise.resolve({ observations, disks: 'one' });
-    },
-  });
-  const rank = (signal: Signal, disks: Disks) => eviction.rank(signal, disks);
-  new PressureQuery({ bus, transitionMs: 60_000, view: () => watching.view(), rank });
-  return watching;
-}
-
-const uids = () => asked.map(({ uid }) => uid);
-const pass = async (ms: number) => {
-  await clock.advance(ms);
-  await settled();
-};
-const nodeEvents = () =>
-  broker.said.flatMap(({ headers, data }) =>
-    Object.values(headers).includes('node.event.recorded/1') ? [(JSON.parse(data) as NodeEvent).message] : [],
-  );
+import { exited as makeExited, sandbox as makeSandbox } from '@kubus/pod-lifecycle/testing';
+import { settled } from '@kubus/ports/testing';
+import {
+  asked,
+  broker,
+  decisions,
+  ends,
+  left,
+  measures,
+  MI,
+  nodeEvents,
+  pass,
+  podRef,
+  refused,
+  removals,
+  runs,
+  runtimes,
+  uids,
+  usage,
+  watch,
+  works,
+} from './evicting-node.ts';
 
 test('one pod goes, and the next only when it has ended and there still is too little', async () => {
   runs('small', 10);
@@ -297,10 +181,12 @@ test('a pod above its limit of ephemeral-storage goes, without any threshold, an
   runs('within', 1, limited);
   runs('above', 1, limited);
   runs('critical', 1, { ...limited, priority: 2_000_000_000 });
-  usage = usage.map((one) => {
-    const logs = { usedBytes: one.ref.uid === 'within' ? MI : MI + 1, inodesUsed: 1 };
-    return { ...one, containers: [{ name: 'c', logs }] } as unknown as PodReading;
-  });
+  measures(
+    usage.map((one) => {
+      const logs = { usedBytes: one.ref.uid === 'within' ? MI : MI + 1, inodesUsed: 1 };
+      return { ...one, containers: [{ name: 'c', logs }] } as unknown as PodReading;
+    }),
+  );
   const watching = watch({});
   await pass(10_000);
   expect(asked).toEqual([
@@ -321,7 +207,7 @@ test('without limits and thresholds no pod is measured', async () => {
   runs('web', 1);
   let measured = 0;
   const reading = usage;
-  usage = new Proxy(reading, { get: (all, name) => ((measured += 1), Reflect.get(all, name) as unknown) });
+  measures(new Proxy(reading, { get: (all, name) => ((measured += 1), Reflect.get(all, name) as unknown) }));
   const watching = watch({});
   await pass(30_000);
   expect(measured).toBe(0);
@@ -356,64 +242,4 @@ test('the request to end a pod says what was short, what was removed before, and
   const request = broker.said.find(({ headers }) => headers[HEADER.type] === 'sync.cmd.evict/1');
   expect(request?.headers[HEADER.causes]).toMatch(/^cri-bridge-0\./);
   watching.stop();
-});
-
-describe('the query', () => {
-  let bus: Bus;
-
-  beforeEach(() => {
-    ({ bus } = broker.join('cli', clock));
-  });
-
-  const query = async (signal?: string, readings = false) => {
-    const answer = bus.call(readPressure, NAME, { readings, ...(signal !== undefined && { signal }) });
-    await settled();
-    return (await answer).result;
-  };
-
-  test('shows signals with their slopes, thresholds with the time to them, and who would go', async () => {
-    runs('small', 10);
-    runs('large', 100);
-    const watching = watch({ 'memory.available': '100Mi' });
-    await settled();
-    left.memory = 900;
-    await pass(10_000);
-    const report = await query();
-    expect(report.signals[0]).toMatchObject({ signal: 'memory.available', available: 900 * MI, perSecond: -10 * MI });
-    expect(report.thresholds).toEqual([
-      { signal: 'memory.available', value: '100Mi', amount: 100 * MI, graceSeconds: 0, secondsLeft: 80 },
-    ]);
-    expect(report.ranking?.pods.map(({ ref, used }) => [ref.name, used])).toEqual([
-      ['large', 100 * MI],
-      ['small', 10 * MI],
-    ]);
-    expect([report.conditions, report.transitionSeconds, asked]).toEqual([[], 60, []]);
-    watching.stop();
-  });
-
-  test('of a node without thresholds has the signals alone, and a ranking where one is asked for', async () => {
-    runs('web', 10);
-    const watching = watch({});
-    expect(await query()).toMatchObject({ signals: [{ signal: 'memory.available' }, {}], thresholds: [] });
-    expect(await query()).not.toHaveProperty('ranking');
-    expect((await query('pid.available')).ranking?.pods.map(({ ref }) => ref.name)).toEqual(['web']);
-    watching.stop();
-  });
-
-  test('has the readings where they are asked for, also of a node without thresholds', async () => {
-    const watching = watch({});
-    expect(await query()).not.toHaveProperty('readings');
-    left.memory = 900;
-    await pass(10_000);
-    const { readings, signals } = await query(undefined, true);
-    expect(readings?.map(({ available }) => available['memory.available'])).toEqual([1000 * MI, 900 * MI]);
-    expect(signals[0]).toMatchObject({ perSecond: -10 * MI });
-    watching.stop();
-  });
-
-  test('refuses a signal that there is none of', async () => {
-    const watching = watch({});
-    await expect(query('cpu.available')).rejects.toMatchObject({ code: 'unknown-signal' });
-    watching.stop();
-  });
 });
