@@ -34,7 +34,7 @@ let api: ApiSource;
 sharedApiNode(
   async (parts) => {
     ({ node, api } = parts);
-    await setThresholds(node, { 'nodefs.available': '20Mi', 'nodefs.inodesFree': '500' }, 40_000);
+    await setThresholds(node, { 'nodefs.available': '20Mi', 'nodefs.inodesFree': '500' }, 60_000);
   },
   {
     prepare: async (dir) => {
@@ -107,12 +107,12 @@ test('a full disk first loses what nobody needs, then the pod that uses most of 
   const second = await node.watch.waitForPod('volume', isOver);
   expect(decisionOf(node, second)?.available).toBeGreaterThan(SHORT);
   again();
-  for (const service of ['sync-loop-0', 'pod-workers-0', 'cri-bridge-0', 'volume-manager-0'])
-    await node.restart(service);
-  await node.replaced(await node.kill('containerd'));
   create(pod('late'));
   const late = await node.watch.waitForPod('late', ({ status }) => status?.phase === 'Failed');
   expect(late.status?.message).toBe('Pod was rejected: The node had condition: [DiskPressure]. ');
+  for (const service of ['sync-loop-0', 'pod-workers-0', 'cri-bridge-0', 'volume-manager-0'])
+    await node.restart(service);
+  await node.replaced(await node.kill('containerd'));
   await node.watch.until('no condition', () => (conditionsSeen().at(-1) === '' ? true : undefined));
   expect(conditionsSeen()).toEqual(['', 'DiskPressure', '']);
   const after = order.map((name) => node.watch.waitForPod(name, (one) => isOver(one) || isReady(one)));
@@ -120,7 +120,7 @@ test('a full disk first loses what nobody needs, then the pod that uses most of 
   expect(states).toEqual(before.map((one, index) => [order[index], index < 2, runOf(one)]));
   create(pod('later'));
   await node.watch.waitForPod('later', isReady);
-}, 240_000);
+}, 260_000);
 
 test('a disk without inodes loses the pod that has most files, whatever their size', async () => {
   create(writer('few-files', `${files('/data', 50)}; ${file('/data/filled', 2)}`));
