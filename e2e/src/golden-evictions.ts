@@ -19,6 +19,22 @@ export function goldenEviction(
   return (JSON.parse(text) as Record<typeof name, SeenEviction>)[name];
 }
 
+/** A scenario of `data/pressure.json`, recorded once from the reference kubelet. */
+export interface GoldenPressure {
+  /** The pods that went, the first one first. */
+  readonly order: readonly string[];
+  /** The messages of the events EvictionThresholdMet, each once. */
+  readonly attempts: readonly string[];
+  readonly pods: Readonly<Record<string, SeenEviction>>;
+}
+
+export function goldenPressure(
+  name: 'soft-memory' | 'hard-memory' | 'disk' | 'inodes' | 'pids' | 'limits',
+): GoldenPressure {
+  const text = readFileSync(new URL('../data/pressure.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as Record<typeof name, GoldenPressure>)[name];
+}
+
 /** The same of a pod here, in the same order and with the figures of this machine replaced. */
 export function seenEviction(node: TestNode, { ref, status }: WatchedPod): SeenEviction {
   const { phase, reason, message, conditions = [], containerStatuses = [] } = status ?? {};
@@ -52,7 +68,7 @@ function pick(from: object, fields: readonly string[]): Record<string, string> {
 }
 
 function withoutFigures(text: string): string {
-  return text.replaceAll(/(quantity: |available: |using )\d+(Ki|Mi)?/g, '$1N');
+  return text.replaceAll(/(quantity: |available: |using )\d+(\.\d+)?[KMGT]?i?\b/g, '$1N');
 }
 
 function ofFigures(annotations: Readonly<Record<string, string>>): Record<string, string> {

@@ -4,6 +4,7 @@ import {
   clusterNode,
   type EphemeralContainer,
   type Pod,
+  type PodStatus,
   type PodUpdate,
   type ResourceRequirements,
   type SourceName,
@@ -32,6 +33,8 @@ export class ApiSource {
   readonly #objects = new ApiObjects();
   /** When the node first received a pod, by UID. */
   readonly #seen = new Map<string, string>();
+  /** The status that was stored last, by UID: most of what the node says is about other pods. */
+  readonly #statuses = new Map<string, PodStatus>();
   readonly #unfollow: () => void;
   #merged: ConfigState;
 
@@ -147,7 +150,8 @@ export class ApiSource {
       if (deletionTimestamp !== undefined && seen?.worker?.state === 'terminated') {
         this.#objects.patch(nameOf(object), { metadata: { finalizers: null } });
         this.#objects.delete(nameOf(object), { graceSeconds: 0 });
-      } else if (seen?.status !== undefined) {
+      } else if (seen?.status !== undefined && seen.status !== this.#statuses.get(uid)) {
+        this.#statuses.set(uid, seen.status);
         this.#objects.update({ ...object, status: seen.status }, 'status');
       }
     }

@@ -15,7 +15,10 @@ export interface NodeMessage {
 
 /** Types of the Kubernetes events about pods, and about the node. */
 const podEventTypes = ['worker', 'config', 'probe', 'volume'].map((area) => `${area}.event.recorded`);
-const nodeEventTypes = ['worker.event.nodeRecorded', 'runtime.event.nodeRecorded'];
+const nodeEventTypes = [
+  'node.event.recorded',
+  ...['config', 'node', 'runtime', 'worker'].map((area) => `${area}.event.nodeRecorded`),
+];
 
 /** Every message of a node from now on, while the connection lasts. */
 export class NodeMessages {
