@@ -7,7 +7,11 @@ export interface SeenEviction {
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
   readonly conditions: readonly object[];
-  readonly containers: readonly object[];
+  readonly containers: readonly {
+    readonly name: string;
+    readonly exitCode?: number | undefined;
+    readonly reason?: string | undefined;
+  }[];
   readonly events: readonly object[];
 }
 

@@ -5,7 +5,7 @@ import type { PodSpec } from '@kubus/contracts';
 import { type ApiSource, type TestNode, type WatchedPod, isReady } from '@kubus/harness';
 import type { NodeConfig } from '@kubus/service-kit';
 import { sharedApiNode } from '../src/api-node.ts';
-import { type GoldenPressure, goldenPressure, seenEviction } from '../src/golden-evictions.ts';
+import { type GoldenPressure, type SeenEviction, goldenPressure, seenEviction } from '../src/golden-evictions.ts';
 import { container, pod, shell } from '../src/pods.ts';
 
 let node: TestNode;
@@ -35,6 +35,9 @@ const memory = (mebibytes: number): Pick<Use, 'fill' | 'volume'> => ({
 const file = (path: string, mebibytes: number) => `dd if=/dev/zero of=${path} bs=1M count=${mebibytes} 2>/dev/null`;
 const files = (folder: string, count: number) => `for i in $(seq ${count}); do : > ${folder}/$i; done`;
 const forks = (count: number) => `for i in $(seq ${count}); do sleep 3600 & done`;
+/** Lines of a log, in mebibytes. */
+const lines = (mebibytes: number) => `head -c ${mebibytes}M /dev/zero | tr '\\0' x | fold -w 1023`;
+
 function user(name: string, { fill, last = waiting, requests, limits, volume, spec }: Use): object {
   const mounts = volume === undefined ? {} : { volumeMounts: [{ name: 'data', mountPath: '/data' }] };
   const main = container({
@@ -43,7 +46,7 @@ function user(name: string, { fill, last = waiting, requests, limits, volume, sp
     resources: { ...(requests && { requests }), ...(limits && { limits }) },
   });
   const volumes = volume === undefined ? {} : { volumes: [{ name: 'data', emptyDir: volume }] };
-  return pod(name, { ...spec, ...volumes, containers: [main] } as Partial<PodSpec>);
+  return pod(name, { ...spec, ...volumes, containers: [main] });
 }
 
 const create = (manifest: object) => api.create(JSON.stringify(manifest)).metadata.uid;
@@ -56,6 +59,14 @@ const isOver = (one: WatchedPod) =>
     ({ type, status }) => type !== 'PodReadyToStartContainers' || status === 'False',
   ) &&
   (one.status?.containerStatuses ?? []).every(({ state }) => state?.terminated !== undefined);
+
+/** The reference removes the containers of an evicted pod, in some runs before it has read how they ended. */
+function comparable(wanted: SeenEviction): object {
+  const containers = wanted.containers.map((one) =>
+    one.reason === 'ContainerStatusUnknown' ? expect.objectContaining({ name: one.name }) : one,
+  );
+  return { ...wanted, containers };
+}
 
 async function withThresholds(eviction: Partial<NodeConfig['eviction']>): Promise<void> {
   await node.reconfigure((config) => ({ ...config, eviction: { ...config.eviction, ...eviction } }));
@@ -79,7 +90,7 @@ async function play(
   }
   for (const [name, wanted] of Object.entries(golden.pods)) {
     const one = await node.watch.waitForPod(name, wanted.phase === 'Failed' ? isOver : isReady);
-    expect([name, seenEviction(node, one)]).toEqual([name, wanted]);
+    expect([name, seenEviction(node, one)]).toEqual([name, comparable(wanted)]);
   }
   const evicted = messages.podEvents().slice(before.ofPods);
   const gone = evicted.flatMap(({ reason, ref }) => (reason === 'Evicted' && ref.name !== 'late' ? ref.name : []));
@@ -131,6 +142,38 @@ test('a hard threshold ends pods within their requests, too, and no critical one
       critical: { ...memory(30), spec: critical },
     },
     { hard: { 'memory.available': '99.9%' } },
+  );
+});
+
+test('limits of local storage count volumes, logs and sidecars, and no memory volume', async () => {
+  const limits = (amount: string) => ({ limits: { 'ephemeral-storage': amount } });
+  const memoryVolume = { medium: 'Memory', sizeLimit: '5Mi' };
+  create(user('memory-size-limit', { fill: file('/data/f', 20), volume: memoryVolume }));
+  create(user('pod-limit', { fill: file('/data/f', 15), volume: {}, ...limits('10Mi') }));
+  create(user('log-limit', { fill: lines(7), ...limits('4Mi') }));
+  const side = container({
+    ...{ name: 'side', restartPolicy: 'Always', resources: limits('4Mi') },
+    command: shell(`${file('/f', 12)}; ${waiting}`),
+  });
+  create(user('sidecar-limit', { fill: ':', ...limits('5Mi'), spec: { initContainers: [side] } }));
+  for (const [name, wanted] of Object.entries(goldenPressure('limits').pods)) {
+    const one = await node.watch.waitForPod(name, wanted.phase === 'Failed' ? isOver : isReady);
+    expect([name, seenEviction(node, one)]).toEqual([name, comparable(wanted)]);
+  }
+});
+
+test('a disk: logs, layers and volumes count alike, memory volumes not, and nothing but critical pods is admitted', async () => {
+  await play(
+    goldenPressure('disk'),
+    {
+      'by-log': { fill: lines(12) },
+      'by-layer': { fill: file('/f', 8) },
+      'by-volume': { fill: file('/data/f', 4), volume: {} },
+      'by-memory': memory(20),
+      within: { fill: file('/data/f', 2), volume: {}, requests: { 'ephemeral-storage': '100Mi' } },
+      critical: { fill: file('/data/f', 20), volume: {}, spec: critical },
+    },
+    short('nodefs.available', '100Ti'),
   );
 });
 

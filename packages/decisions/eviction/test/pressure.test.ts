@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Observations, type Threshold, assess, noPressure, parseThresholds } from '../src/index.ts';
+import { comesBack } from './reference-passes.ts';
 
 const MI = 1024 * 1024;
 const thresholds = parseThresholds(
@@ -47,6 +48,27 @@ test('pressure that comes back within the transition period starts that again', 
   expect(pass(50, { pids: 49 })).toEqual(['PIDPressure', 'hard pid.available']);
   expect(pass(109, {})).toEqual(['PIDPressure', '']);
   expect(pass(110, {})).toEqual(['', '']);
+});
+
+test('the passes of the reference, in which pressure goes and comes back within the transition period', () => {
+  const ofPods = parseThresholds(
+    {
+      evictionHard: {},
+      evictionSoft: { 'allocatableMemory.available': '400Mi' },
+      evictionSoftGracePeriod: { 'allocatableMemory.available': '10m' },
+      evictionMinimumReclaim: {},
+    },
+    { enforcesPods: true },
+  );
+  let state = noPressure;
+  for (const { conditions, ...left } of comesBack) {
+    const observed = { ...left, capacity: 700 * MI };
+    const observations: Observations = { 'allocatableMemory.available': observed };
+    const input = { thresholds: ofPods, observations, transitionMs: 40_000, now: observed.atMs };
+    const result = assess(state, input);
+    expect([observed.atMs, result.conditions]).toEqual([observed.atMs, conditions]);
+    state = result.state;
+  }
 });
 
 test('a soft threshold acts after its grace period, which starts again when the signal has recovered', () => {
