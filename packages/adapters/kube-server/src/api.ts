@@ -5,18 +5,20 @@ import {
   badRequest,
   isObject,
   type Json,
+  jsonKind,
   type JsonObject,
   type KubeObject,
   methodNotAllowed,
   noSuchPath,
   type Resource,
 } from '@kubus/kube-objects';
+import { decodingError, type ObjectType } from '@kubus/kube-schema';
 import { fieldManager } from './field-manager.ts';
 import type { User } from './identity.ts';
 import { FieldValidation } from './field-validation.ts';
 import { listObjects } from './lists.ts';
 import { bindPod, evictPod } from './pod-actions.ts';
-import { patchKind } from './patches.ts';
+import { applyFields, patchKind } from './patches.ts';
 import type { DeleteOptions, Registry, WriteOptions } from './registry.ts';
 import type { RequestInfo } from './request-info.ts';
 import type { Target } from './target.ts';
@@ -35,6 +37,8 @@ export interface Answer {
 export interface Payload {
   readonly userAgent: string;
   readonly contentType: string;
+  /** The body as it came. */
+  readonly bytes: Uint8Array;
   readonly body: Json | undefined;
 }
 
@@ -54,8 +58,10 @@ export function answerObjects(
   const target: Target = { resource, namespace, name, subresource };
   if (subresource !== '' && !resource.subresources.includes(subresource)) throw noSuchPath();
   const options = { user, dryRun: query.get('dryRun') === 'All' };
-  const body = () => objectOf(payload);
-  const deletion = () => deleteOptions(query, subresource === 'eviction' ? body()['deleteOptions'] : payload.body);
+  const body = () => objectOf(payload, resource.kind);
+  const within = (kind: string, apiVersion: string) => decodedAs({ kind, apiVersion }, objectOf(payload, kind));
+  const deletion = () =>
+    deleteOptions(query, subresource === 'eviction' ? within('Eviction', 'policy/v1')['deleteOptions'] : payload.body);
   const manager = (kind: string) => fieldManager(query, payload.userAgent, kind, false);
   switch (verb) {
     case 'get':
@@ -65,7 +71,7 @@ export function answerObjects(
     case 'create':
       if (subresource === 'eviction') return { code: 201, body: evictPod(registry, target, deletion(), user) };
       if (subresource === 'binding') {
-        return { code: 201, body: bindPod(registry, target, asText(at(body(), 'target', 'name'))) };
+        return { code: 201, body: bindPod(registry, target, asText(at(within('Binding', 'v1'), 'target', 'name'))) };
       }
       if (subresource !== '' || name !== '') throw methodNotAllowed();
       return createObject(registry, target, info, payload, { ...options, manager: manager('CreateOptions') });
@@ -102,7 +108,7 @@ function createObject(
   options: WriteOptions,
 ): Answer {
   const fields = new FieldValidation(target.resource, query, 'CreateOptions');
-  const body = registry.create(target, fields.body(objectOf(payload)), options);
+  const body = registry.create(target, fields.body(objectOf(payload, target.resource.kind)), options);
   return { code: 201, body, warnings: fields.warnings };
 }
 
@@ -118,12 +124,13 @@ function patchObject(
   if (payload.body === undefined) throw badRequest('a patch is needed');
   const fields = new FieldValidation(target.resource, query, 'PatchOptions');
   if (kind !== 'apply') {
-    const known = (object: JsonObject, patch: Json) => fields.patched(object, patch);
-    const body = registry.patch(target, payload.body, kind, { ...options, manager, known });
+    const patch = payload.body;
+    const known = (object: JsonObject) => fields.patched(object, patch, kind);
+    const body = registry.patch(target, patch, kind, { ...options, manager, known });
     return { code: 200, body, warnings: fields.warnings };
   }
   const force = ['true', '1'].includes(query.get('force') ?? '');
-  const { object, created } = registry.apply(target, fields.applied(objectOf(payload), target.namespace, target.name), {
+  const { object, created } = registry.apply(target, applyFields(payload.body), {
     ...options,
     manager,
     force,
@@ -131,13 +138,53 @@ function patchObject(
   return { code: created ? 201 : 200, body: object };
 }
 
-function objectOf({ body }: Payload): JsonObject {
-  if (!isObject(body)) throw badRequest('the body of the request is no object');
-  return body;
+const TYPE_META =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+const SHOWN_BYTES = 30;
+
+/** The object of a request. @throws StatusError 400 for what is none, or does not say of what kind it is. */
+function objectOf({ body, bytes }: Payload, kind: string): JsonObject {
+  const problem = typeProblem(body);
+  if (problem === undefined) return asObject(body);
+  throw badRequest(`the object provided is unrecognized (must be of type ${kind}): ${problem} (${summary(bytes)})`);
+}
+
+/** Why a body does not say of what kind it is; null is one without fields. */
+function typeProblem(body: Json | undefined): string | undefined {
+  const problem = (text: string) => `couldn't get version/kind; json parse error: ${text}`;
+  if (body === null) return undefined;
+  if (body === undefined) return problem('unexpected end of JSON input');
+  if (!isObject(body)) return problem(`json: cannot unmarshal ${jsonKind(body)} into Go value of type ${TYPE_META}`);
+  for (const field of ['apiVersion', 'kind']) {
+    const value = body[field] ?? '';
+    if (typeof value === 'string') continue;
+    return problem(`json: cannot unmarshal ${jsonKind(value)} into Go struct field .${field} of type string`);
+  }
+  return undefined;
+}
+
+/** The beginning of a body, as the reference shows one that it cannot read. */
+function summary(bytes: Uint8Array): string {
+  if (bytes.length === 0) return '<empty>';
+  const shown = Buffer.from(bytes.subarray(0, SHOWN_BYTES));
+  return `${shown.toString(bytes[0] === 0x7b ? 'utf8' : 'hex')}${bytes.length > SHOWN_BYTES ? ' ...' : ''}`;
+}
+
+/** @throws StatusError 400 for values of other types than the fields have. */
+function decodedAs(type: ObjectType, object: JsonObject): JsonObject {
+  const wrong = decodingError(type, object);
+  if (wrong === undefined) return object;
+  const { kind, apiVersion } = type;
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
+  throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${wrong}`);
 }
 
 function deleteOptions(query: URLSearchParams, body: Json | undefined): Omit<DeleteOptions, 'user'> {
-  const { gracePeriodSeconds, preconditions } = asObject(body);
+  const options = asObject(body);
+  const problem = body === undefined ? undefined : typeProblem(body);
+  const wrong = problem ?? decodingError({ apiVersion: 'v1', kind: 'DeleteOptions' }, options);
+  if (wrong !== undefined) throw badRequest(wrong);
+  const { gracePeriodSeconds, preconditions } = options;
   const inQuery = query.get('gracePeriodSeconds');
   const seconds =
     typeof gracePeriodSeconds === 'number' ? gracePeriodSeconds : inQuery === null ? undefined : Number(inQuery);

@@ -59,12 +59,12 @@ export function encodedEvent(type: string, object: JsonObject, encoding: Encodin
 /** @throws StatusError 400 for a body that is not what its media type says; 415 for another encoding. */
 export function payloadOf(headers: IncomingHttpHeaders, body: Buffer): Payload {
   const { 'content-type': contentType = '', 'user-agent': userAgent = '' } = headers;
-  if (body.length === 0) return { userAgent, contentType, body: undefined };
+  if (body.length === 0) return { userAgent, contentType, bytes: body, body: undefined };
   if (contentType.includes('cbor')) {
     const message = `the body of the request was in an unknown format - accepted media types include: ${MEDIA_TYPES}`;
     throw failure(415, 'UnsupportedMediaType', message);
   }
-  return { userAgent, contentType, body: decoded(contentType, body) };
+  return { userAgent, contentType, bytes: body, body: decoded(contentType, body) };
 }
 
 function decoded(contentType: string, body: Buffer): Json {

@@ -1,13 +1,6 @@
-import {
-  apiVersionOf,
-  badRequest,
-  failure,
-  invalid,
-  type Json,
-  type JsonObject,
-  type Resource,
-} from '@kubus/kube-objects';
-import { withoutUnknownFields } from '@kubus/kube-schema';
+import { apiVersionOf, badRequest, invalid, type Json, type JsonObject, type Resource } from '@kubus/kube-objects';
+import type { PatchKind } from './patches.ts';
+import { conversionError, decodingError, goText, withoutUnknownFields } from '@kubus/kube-schema';
 
 const LEVELS = ['', 'Ignore', 'Strict', 'Warn'];
 
@@ -35,31 +28,27 @@ export class FieldValidation {
     throw invalid({ group: 'meta.k8s.io', plural: options, kind: options }, '', [problem]);
   }
 
-  /** The object of a request without unknown fields. @throws StatusError 400. */
+  /** The object of a request without unknown fields. @throws StatusError 400, also for values of other types than the fields have. */
   body(object: JsonObject): JsonObject {
-    return this.#known(object, (reason) => {
-      const { kind, version } = this.#resource;
-      return badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${reason}`);
-    });
+    const { kind, version } = this.#resource;
+    const refused = (reason: string) =>
+      badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${reason}`);
+    const wrong = decodingError(this.#type(), object);
+    if (wrong !== undefined) throw refused(wrong);
+    return this.#known(object, refused);
   }
 
-  /** A patched object without unknown fields. @param patch what the reference's refusal shows. @throws StatusError 422. */
-  patched(object: JsonObject, patch: Json): JsonObject {
-    return this.#known(object, (reason) => {
-      const message = `Invalid value: ${JSON.stringify(JSON.stringify(patch))}: ${reason}`;
+  /** A patched object without unknown fields. @throws StatusError 422, also for values of other types than the fields have. */
+  patched(object: JsonObject, patch: Json, kind: PatchKind): JsonObject {
+    const strategic = kind === 'strategic-merge';
+    const shown = strategic ? goText(patch) : JSON.stringify(object);
+    const refused = (reason: string) => {
+      const message = `Invalid value: ${JSON.stringify(shown)}: ${reason}`;
       return invalid({ group: '', plural: '', kind: '' }, '', [{ field: 'patch', type: 'FieldValueInvalid', message }]);
-    });
-  }
-
-  /** An apply patch as it is. @throws StatusError 500 for unknown fields, at any level. */
-  applied(patch: JsonObject, namespace: string, name: string): JsonObject {
-    const { group, version, kind } = this.#resource;
-    const { unknown } = withoutUnknownFields(this.#type(), patch);
-    if (unknown.length === 0) return patch;
-    const texts = unknown.map((path) => `.${path}: field not declared in schema`);
-    const problems = texts.length === 1 ? (texts[0] ?? '') : `errors:\n${texts.map((text) => `  ${text}`).join('\n')}`;
-    const subject = `${namespace}/${name}; ${group}/${version}, Kind=${kind}`;
-    throw failure(500, '', `failed to create typed patch object (${subject}): ${problems}`);
+    };
+    const wrong = (strategic ? conversionError : decodingError)(this.#type(), object);
+    if (wrong !== undefined) throw refused(wrong);
+    return this.#known(object, refused);
   }
 
   #type() {

@@ -6,7 +6,6 @@ import {
   invalid,
   type JsonObject,
   type KubeObject,
-  metadataProblem,
   type Resource,
 } from '@kubus/kube-objects';
 import type { Target } from './target.ts';
@@ -30,10 +29,6 @@ export const otherName = (given: string, asked: string) =>
 export function checkType(resource: Resource, body: JsonObject): void {
   const { kind, apiVersion } = typeOf(resource);
   const [givenKind = kind, givenVersion = apiVersion] = [body['kind'], body['apiVersion']];
-  const problem = metadataProblem(asObject(body['metadata']));
-  if (problem !== undefined) {
-    throw badRequest(`${kind} in version "${resource.version}" cannot be handled as a ${kind}: ${problem}`);
-  }
   if (givenKind === kind && givenVersion === apiVersion) return;
   throw badRequest(
     `${kind} in version "${resource.version}" cannot be handled as a ${kind}: the object provided is a ${asText(givenKind)} of ${asText(givenVersion)}`,

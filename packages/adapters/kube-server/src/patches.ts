@@ -2,6 +2,8 @@ import {
   badRequest,
   isObject,
   type Json,
+  type JsonObject,
+  jsonKind,
   jsonPatch,
   type KubeObject,
   mergePatch,
@@ -16,13 +18,19 @@ export type PatchKind = 'merge' | 'json' | 'strategic-merge';
 /** @throws StatusError for what is no patch, or does not apply. */
 export function patched(target: KubeObject, patch: Json, kind: PatchKind): Json {
   if (kind === 'json') return jsonPatch(target, patch);
-  if (!isObject(patch)) {
-    throw badRequest(
-      'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
-    );
-  }
-  if (kind === 'merge') return mergePatch(target, patch);
-  return strategicMerge(target, patch, mergeRule(target.kind));
+  if (kind === 'merge' && patch === null) throw badRequest('Invalid JSON Patch');
+  const fields = mapOf(patch, kind === 'merge' ? 'error decoding patch: ' : '');
+  return kind === 'merge' ? mergePatch(target, fields) : strategicMerge(target, fields, mergeRule(target.kind));
+}
+
+/** The fields of an apply patch. @throws StatusError 400 for what is no object. */
+export const applyFields = (patch: Json): JsonObject =>
+  mapOf(patch, 'error decoding YAML: error unmarshaling JSON: while decoding JSON: ');
+
+function mapOf(value: Json, before: string): JsonObject {
+  if (value === null) return {};
+  if (isObject(value)) return value;
+  throw badRequest(`${before}json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`);
 }
 
 /** The kind of a patch from its content type; `apply`: server-side apply. @throws StatusError 415. */

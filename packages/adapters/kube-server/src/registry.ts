@@ -43,7 +43,7 @@ export interface WriteOptions {
 }
 
 interface PatchOptions extends WriteOptions {
-  readonly known?: (object: JsonObject, shown: Json) => JsonObject;
+  readonly known?: (object: JsonObject) => JsonObject;
 }
 
 /** `DeleteOptions` of meta/v1, as far as it is served. */
@@ -169,12 +169,12 @@ export class Registry {
     return { object: this.#change(target, body, previous, options, ownership), created: false };
   }
 
-  /** @param options with what makes the patched object one of its kind: it drops or refuses unknown fields. */
+  /** @param options with what makes the patched object one of its kind: it refuses wrong values, and drops or refuses unknown fields. */
   patch(target: Target, patch: Json, kind: PatchKind, { known, ...options }: PatchOptions): KubeObject {
     const previous = this.get(target);
     const result = patched(previous, patch, kind);
     if (!isObject(result)) throw badRequest('the patch leaves no object');
-    const body = known?.(result, kind === 'strategic-merge' ? patch : result) ?? result;
+    const body = known?.(result) ?? result;
     checkType(target.resource, body);
     checkUid(target, body, previous);
     return this.#change(target, body, previous, options, updated(previous, this.#writer(target, options)));

@@ -14,10 +14,10 @@ export {
   fieldOf,
   isList,
   isObject,
+  jsonKind,
   plainJson,
   sameJson,
 } from './json.ts';
-export { metadataProblem } from './metadata-shape.ts';
 export { taintsOf } from './node-taints.ts';
 export { type KubeObject, isReady } from './object.ts';
 export { jsonPatch } from './patch/json-patch.ts';

@@ -54,3 +54,9 @@ export function sameJson(one: Json | undefined, other: Json | undefined): boolea
 export function plainJson<T extends Json>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
+
+/** The kind of a value, as Go's JSON decoder names it in errors. */
+export function jsonKind(value: Json): string {
+  if (isList(value)) return 'array';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+}

@@ -1,18 +1,22 @@
 import { entriesOf, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
-import { type Field, type ObjectType, jsonFieldsOf, typeOfObject } from './types.ts';
+import { type JsonField, type ObjectType, fieldsByName, typeOfObject } from './types.ts';
 
 /** What has no fields of its own known here, such as a plain value, stays as it is. */
 function known(type: string, value: Json, path: string, unknown: string[]): Json {
-  const fields = jsonFieldsOf(type);
+  const fields = fieldsByName(type);
   return fields !== undefined && isObject(value) ? knownOf(fields, value, path, unknown) : value;
 }
 
-function knownOf(fields: readonly Field[], object: JsonObject, path: string, unknown: string[]): JsonObject {
-  const byName = new Map(fields.map((field) => [field.name, field]));
+function knownOf(
+  fields: ReadonlyMap<string, JsonField>,
+  object: JsonObject,
+  path: string,
+  unknown: string[],
+): JsonObject {
   return Object.fromEntries(
     entriesOf(object).flatMap(([name, value]): [string, Json][] => {
       const at = path === '' ? name : `${path}.${name}`;
-      const field = byName.get(name);
+      const field = fields.get(name);
       if (field === undefined) {
         unknown.push(at);
         return [];
@@ -38,7 +42,7 @@ export function withoutUnknownFields(
   if (name === undefined) return { object, unknown: [] };
   const { apiVersion, kind, ...fields } = object;
   const unknown: string[] = [];
-  const rest = knownOf(jsonFieldsOf(name) ?? [], fields, '', unknown);
+  const rest = knownOf(fieldsByName(name) ?? new Map<string, JsonField>(), fields, '', unknown);
   return {
     object: { ...(apiVersion !== undefined && { apiVersion }), ...(kind !== undefined && { kind }), ...rest },
     unknown,

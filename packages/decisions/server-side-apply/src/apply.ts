@@ -1,4 +1,5 @@
 import { asObject, entriesOf, isList, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
+import { conversionError } from '@kubus/kube-schema';
 import { isDeepEqual } from '@kubus/pod';
 import { compare, without } from './comparison.ts';
 import { conflictCauses, conflictMessage, conflictsIn } from './conflict.ts';
@@ -52,12 +53,9 @@ export function applyPatch(apply: Apply): ApplyResult {
   if (isList(metadata['managedFields']))
     return { outcome: 'refused', code: 400, message: 'metadata.managedFields must be nil' };
   const schema = schemaOfKind(apiVersion, kind);
-  const errors = patchErrors(schema, patch);
-  if (errors.length > 0) {
-    const subject = `${textOf(metadata['namespace'])}/${textOf(metadata['name'])}; ${wanted}`;
-    const texts = errors.length === 1 ? errors.join('') : `errors:\n${errors.map((error) => `  ${error}`).join('\n')}`;
-    return { outcome: 'refused', code: 500, message: `failed to create typed patch object (${subject}): ${texts}` };
-  }
+  const subject = `${textOf(metadata['namespace'])}/${textOf(metadata['name'])}; ${wanted}`;
+  const wrong = wrongPatch(schema, apply, subject, wanted);
+  if (wrong !== undefined) return { outcome: 'refused', code: 500, message: wrong };
   try {
     const before = decodeManagers(asObject(live?.['metadata'])['managedFields']);
     const from = completed(schema, withoutManagers(live ?? { apiVersion, kind })) as JsonObject;
@@ -66,6 +64,18 @@ export function applyPatch(apply: Apply): ApplyResult {
     if (!(error instanceof ManagedFieldsError)) throw error;
     return { outcome: 'refused', code: 500, message: `failed to decode managed fields: ${error.message}` };
   }
+}
+
+/** What the kind's schema and its types have against the patch. */
+function wrongPatch(schema: Schema, { patch, ...type }: Apply, subject: string, wanted: string): string | undefined {
+  const errors = patchErrors(schema, patch);
+  if (errors.length > 0) {
+    const texts = errors.length === 1 ? errors.join('') : `errors:\n${errors.map((error) => `  ${error}`).join('\n')}`;
+    return `failed to create typed patch object (${subject}): ${texts}`;
+  }
+  const problem = conversionError(type, patch);
+  if (problem === undefined) return undefined;
+  return `failed to convert new object (${subject}) to proper version: unable to convert unstructured object to ${wanted}: ${problem}`;
 }
 
 /** Group, version and kind as messages have them: `/v1, Kind=Pod`. */

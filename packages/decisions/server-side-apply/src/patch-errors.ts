@@ -1,4 +1,5 @@
-import { entriesOf, isList, isObject, type Json } from '@kubus/kube-objects';
+import { asText, entriesOf, isList, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
+import { fieldsByName, patchTypeError, type Type, typeNamed, typeOfField, typeOfObject } from '@kubus/kube-schema';
 import { ItemError, itemElement } from './list-items.ts';
 import { pathElementText } from './path-element.ts';
 import { schemaOfField, schemaOfItems } from './schema.ts';
@@ -8,24 +9,40 @@ import type { Schema } from './schema.ts';
 const deepest = 64;
 
 /** Why the patch is no object of its kind, in the reference's words, with the path of each fault. */
-export function patchErrors(schema: Schema | undefined, value: Json, depth = 0): readonly string[] {
-  if (depth > deepest) return [`: nested deeper than ${String(deepest)} levels`];
-  if (value === null) return [];
-  const wantsList = schema?.type === 'list' || schema?.type === 'set';
-  if (wantsList && !isList(value)) return [`: expected list, got ${JSON.stringify(value)}`];
-  if ((schema?.type === 'struct' || schema?.type === 'atomic') && !isObject(value))
-    return [`: expected map, got ${JSON.stringify(value)}`];
-  if (isList(value))
-    return wantsList
-      ? itemErrors(schema, value, depth)
-      : value.flatMap((item) => patchErrors(undefined, item, depth + 1));
-  if (!isObject(value)) return [];
-  return entriesOf(value).flatMap(([name, field]) =>
-    under(`.${name}`, patchErrors(schemaOfField(schema, name), field, depth + 1)),
-  );
+export function patchErrors(schema: Schema, patch: JsonObject): readonly string[] {
+  const { apiVersion, kind, ...fields } = patch;
+  const name = typeOfObject({ apiVersion: asText(apiVersion), kind: asText(kind) });
+  return errorsAt(schema, name === undefined ? undefined : typeNamed(name), fields, 0);
 }
 
-function itemErrors(schema: Schema, items: readonly Json[], depth: number): readonly string[] {
+/** @param type undefined: anything may be there. */
+function errorsAt(schema: Schema | undefined, type: Type | undefined, value: Json, depth: number): readonly string[] {
+  if (depth > deepest) return [`: nested deeper than ${String(deepest)} levels`];
+  if (value === null) return [];
+  const wrong = type && patchTypeError(type, value);
+  if (wrong !== undefined) return [`: ${wrong}`];
+  if (isList(value)) {
+    if (schema?.type === 'list' || schema?.type === 'set') return itemErrors(schema, type, value, depth);
+    return value.flatMap((item, index) => under(`[${index}]`, errorsAt(undefined, type?.items, item, depth + 1)));
+  }
+  if (!isObject(value)) return [];
+  return entriesOf(value).flatMap(([name, field]) => under(`.${name}`, fieldErrors(schema, type, name, field, depth)));
+}
+
+function fieldErrors(
+  schema: Schema | undefined,
+  type: Type | undefined,
+  name: string,
+  value: Json,
+  depth: number,
+): readonly string[] {
+  if (type?.shape !== 'struct') return errorsAt(schemaOfField(schema, name), type?.items, value, depth + 1);
+  const field = fieldsByName(type.name)?.get(name);
+  if (field === undefined) return [': field not declared in schema'];
+  return errorsAt(schemaOfField(schema, name), typeOfField(field), value, depth + 1);
+}
+
+function itemErrors(schema: Schema, type: Type | undefined, items: readonly Json[], depth: number): readonly string[] {
   const seen = new Set<string>();
   const errors: string[] = [];
   for (const [index, item] of items.entries()) {
@@ -34,7 +51,7 @@ function itemErrors(schema: Schema, items: readonly Json[], depth: number): read
     const text = pathElementText(element);
     if (seen.has(element)) errors.push(`: duplicate entries for key ${text}`);
     seen.add(element);
-    errors.push(...under(text, patchErrors(schemaOfItems(schema), item, depth + 1)));
+    errors.push(...under(text, errorsAt(schemaOfItems(schema), type?.items, item, depth + 1)));
   }
   return errors;
 }

@@ -80,7 +80,7 @@ describe('apply', () => {
     [
       'a list that is none',
       object({ spec: { containers: 'c' } }),
-      'failed to create typed patch object (default/a; /v1, Kind=Pod): .spec.containers: expected list, got "c"',
+      'failed to create typed patch object (default/a; /v1, Kind=Pod): .spec.containers: expected list, got &{c}',
     ],
     [
       'a set with an object',
