@@ -20,7 +20,7 @@ import { listObjects } from './lists.ts';
 import { bindPod, evictPod } from './pod-actions.ts';
 import { applyFields, patchKind } from './patches.ts';
 import type { DeleteOptions, Registry, WriteOptions } from './registry.ts';
-import type { RequestInfo } from './request-info.ts';
+import { isSet, type RequestInfo } from './request-info.ts';
 import type { Target } from './target.ts';
 
 /** A body and its HTTP status. */
@@ -129,7 +129,7 @@ function patchObject(
     const body = registry.patch(target, patch, kind, { ...options, manager, known });
     return { code: 200, body, warnings: fields.warnings };
   }
-  const force = ['true', '1'].includes(query.get('force') ?? '');
+  const force = isSet(query, 'force');
   const { object, created } = registry.apply(target, applyFields(payload.body), {
     ...options,
     manager,

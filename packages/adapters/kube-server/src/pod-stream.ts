@@ -6,7 +6,7 @@ import { failure, type KubeObject } from '@kubus/kube-objects';
 import { toError } from '@kubus/ports';
 import type { KeyPair } from '@kubus/certificates';
 import { type KubeletAddress, onlyContainer } from './pod-log.ts';
-import type { RequestInfo } from './request-info.ts';
+import { isSet, type RequestInfo } from './request-info.ts';
 
 /** A connection that its client wants to upgrade to another protocol. */
 export interface UpgradedConnection {
@@ -18,6 +18,8 @@ export interface UpgradedConnection {
 const kinds: Readonly<Record<string, string>> = { exec: 'exec', attach: 'attach', portforward: 'portForward' };
 /** The names of the API's parameters in the node's API. */
 const names: Readonly<Record<string, string>> = { stdin: 'input', stdout: 'output', stderr: 'error', ports: 'port' };
+/** Those that are set or not; the node takes only 1 for one that is. */
+const flags: ReadonlySet<string> = new Set(['stdin', 'stdout', 'stderr', 'tty']);
 
 /** Whether a request is for a stream of a pod. */
 export function isPodStream({ plural, group, subresource }: RequestInfo): boolean {
@@ -69,7 +71,8 @@ function streamPath(pod: KubeObject, { query, subresource }: RequestInfo): strin
   const asked = new URLSearchParams();
   for (const [parameter, value] of query) {
     if (parameter === 'container') continue;
-    asked.append(names[parameter] ?? parameter, value === 'true' ? '1' : value);
+    if (!flags.has(parameter)) asked.append(names[parameter] ?? parameter, value);
+    else if (isSet(query, parameter)) asked.append(names[parameter] ?? parameter, '1');
   }
   const container = kind === 'portForward' ? [] : [query.get('container') ?? onlyContainer(pod)];
   return `/${[kind, namespace, name, ...container].join('/')}?${asked.toString()}`;

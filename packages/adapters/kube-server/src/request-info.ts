@@ -19,6 +19,12 @@ export interface RequestInfo {
   readonly subresource: string;
 }
 
+/** Whether a parameter is set: by any value but `false` and `0`, as in the reference (k8s.io/apimachinery, conversion of queries). */
+export function isSet(query: URLSearchParams, parameter: string): boolean {
+  const value = query.get(parameter);
+  return value !== null && !['false', '0'].includes(value.toLowerCase());
+}
+
 /** Its handler: a stored kind, a virtual kind, or none. */
 export function servedBy({ group, plural }: RequestInfo): { resource?: Resource; review?: Review } {
   const same = (one: Pick<Resource, 'group' | 'plural'>) => one.group === group && one.plural === plural;
@@ -78,7 +84,7 @@ function verbOf(method: string, name: string, query: URLSearchParams): Verb {
   switch (method) {
     case 'GET':
     case 'HEAD':
-      if (['true', '1'].includes(query.get('watch') ?? '')) return 'watch';
+      if (isSet(query, 'watch')) return 'watch';
       return name === '' ? 'list' : 'get';
     case 'POST':
       return 'create';

@@ -9,7 +9,7 @@ import {
   tableOf,
 } from '@kubus/kube-objects';
 import { checkVersionMatch, selectorOf, tooOld, versionOf } from './lists.ts';
-import type { RequestInfo } from './request-info.ts';
+import { isSet, type RequestInfo } from './request-info.ts';
 import type { Change, Store } from './store.ts';
 
 export interface WatchEvent extends JsonObject {
@@ -50,7 +50,7 @@ export class Watch {
     this.#store = store;
     this.#output = output;
     this.#matches = selectorOf(resource, info);
-    this.#bookmarks = info.query.get('allowWatchBookmarks') === 'true';
+    this.#bookmarks = isSet(info.query, 'allowWatchBookmarks');
     checkVersionMatch(info);
     versionOf(info);
   }
@@ -59,7 +59,7 @@ export class Watch {
   start(): void {
     const { query } = this.info;
     const version = versionOf(this.info) ?? 0;
-    const initial = query.get('sendInitialEvents') === 'true';
+    const initial = isSet(query, 'sendInitialEvents');
     const from = initial || version === 0 ? this.#store.version : version;
     if (initial || version === 0) this.#sendState(initial);
     const changes = this.#store.changesAfter(tableOf(this.#resource), from);
