@@ -5,8 +5,13 @@ import { Cluster, isReady } from '@kubus/kube-fixture';
 import { busyboxReference } from '@kubus/node-images';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { type Said, kubectl } from '../src/cluster-node.ts';
+import { commandsIn, run } from '../src/kubectl-transcript.ts';
 
+/** The commands of the transcript, and the kubectl that printed it. */
+const transcript = join(import.meta.dirname, 'reference/kubectl.jsonl');
+const transcriptOf = /^Client Version: v1\.32\./;
 const shop = join(import.meta.dirname, '../../examples/kubectl/shop.yaml');
 const WEB = { kind: 'Pod', namespace: 'shop', name: 'web' };
 
@@ -150,4 +155,19 @@ test('cordon keeps pods away, with words', async () => {
   await api.waitFor(late, isReady);
   expect((await said('drain', node.name, '--force', '--grace-period=1')).code).toBe(0);
   await api.waitGone(late);
+});
+
+test('kubectl prints what it prints with the reference, but for differences that have a reason', async () => {
+  const { stdout: version } = await said('version', '--client');
+  // Another kubectl has other words of its own.
+  if (!transcriptOf.test(version)) return;
+  const place = { kubectl: 'kubectl', kubeconfig, node: node.name };
+  const differences: unknown[] = [];
+  for (const command of await commandsIn(transcript)) {
+    const printed = await run(command, place);
+    if (command.because === undefined && !isDeepStrictEqual(printed, command.printed)) {
+      differences.push({ args: command.args, reference: command.printed, here: printed });
+    }
+  }
+  expect(differences).toEqual([]);
 });
