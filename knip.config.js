@@ -5,7 +5,7 @@ import { programs } from './scripts/programs.mjs';
 /** Files that are started by a path, and so imported by none; those of Jest and Vite are known to knip. */
 const programsOf = {
   ...programs,
-  e2e: ['src/replay-alone.ts'],
+  e2e: ['src/{record-kubectl,replay-alone}.ts'],
   'examples/dra': ['driver.ts'],
   'packages/adapters/cni': ['scripts/*.mjs'],
   'packages/adapters/cri': ['scripts/*.mjs'],

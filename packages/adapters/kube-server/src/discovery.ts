@@ -33,7 +33,8 @@ const SUBRESOURCE_KINDS: Readonly<Record<string, JsonObject>> = {
 /** The response to a request that is not about objects; undefined: no such path. Source: API concepts, "Discovery". */
 export function discover({ path }: RequestInfo): JsonObject | undefined {
   const groups = [...new Set([...resources, ...reviews].map(({ group }) => group))].filter((group) => group !== '');
-  if (path === '/version') return SERVER_VERSION;
+  // The client for Python ends the path so.
+  if (path === '/version' || path === '/version/') return SERVER_VERSION;
   if (path === '/api') return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
   if (path === '/api/v1') return resourceList('', 'v1');
   if (path === '/apis') return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupOf) };

@@ -60,7 +60,9 @@ export async function passStream(
   socket.once('error', () => kubelet.destroy()).once('close', () => kubelet.destroy());
   // The client still gets what the node sent before it disconnected.
   kubelet.once('error', () => socket.end()).once('close', () => socket.end());
-  kubelet.write(`${[`POST ${path} HTTP/1.1`, `Host: ${address.host}`, ...headersOf(request)].join('\r\n')}\r\n\r\n`);
+  kubelet.write(
+    `${[`${request.method ?? 'POST'} ${path} HTTP/1.1`, `Host: ${address.host}`, ...headersOf(request)].join('\r\n')}\r\n\r\n`,
+  );
   if (head.length > 0) kubelet.write(head);
   socket.pipe(kubelet).pipe(socket);
 }
