@@ -25,7 +25,7 @@ export function checkUid({ resource, name }: Target, body: JsonObject, previous:
 export const otherName = (given: string, asked: string) =>
   `the name of the object (${given}) does not match the name on the URL (${asked})`;
 
-/** @throws StatusError 400 for an object of another kind, or with metadata that cannot be read. */
+/** @throws StatusError 400 for an object of another kind. */
 export function checkType(resource: Resource, body: JsonObject): void {
   const { kind, apiVersion } = typeOf(resource);
   const [givenKind = kind, givenVersion = apiVersion] = [body['kind'], body['apiVersion']];
