@@ -1,4 +1,4 @@
-import type { Bus, FactOwner } from '@kubus/bus';
+import type { Bus, FactOwner, FactReader } from '@kubus/bus';
 import type { NetworkReadiness, PluginRunner } from '@kubus/cni-config';
 import {
   NO_KEY,
@@ -44,7 +44,7 @@ export class NetworkOnBus {
   readonly #condition: FactOwner<NetworkCondition>;
   readonly #networks: PodNetworks;
   readonly #causes = new PluginCauses();
-  readonly #pods = new Map<string, RuntimePod>();
+  readonly #pods: FactReader<RuntimePod>;
   #timer: Cancel | undefined;
   #retry: Cancel | undefined;
   #retryMs = FIRST_RETRY_MS;
@@ -72,11 +72,8 @@ export class NetworkOnBus {
         },
       },
     });
-    bus.reader(runtimePod, {
-      changed: ({ key, value }) => this.#pods.set(key, value),
-      removed: ({ key }) => this.#pods.delete(key),
-      complete: () => this.#lookAfter(0),
-    });
+    // Read when attachments without a sandbox are looked for, which is rare.
+    this.#pods = bus.reader(runtimePod, { lazy: true, complete: () => this.#lookAfter(0) });
     this.bridge.usePodCidrs(podCidrs);
     bus.reader(clusterNode, {
       changed: ({ value }) => this.bridge.usePodCidrs(value.podCIDRs.length > 0 ? value.podCIDRs : podCidrs),
@@ -118,7 +115,7 @@ export class NetworkOnBus {
 
   /** Failed removals are logged and retried. */
   async #collect(): Promise<void> {
-    const sandboxes = [...this.#pods.values()].flatMap((pod) => pod.sandboxes.map(({ id }) => id));
+    const sandboxes = [...this.#pods].flatMap(({ value }) => value.sandboxes.map(({ id }) => id));
     await this.bridge.collect(new Set(sandboxes), this.#clock.now()).catch(() => undefined);
     if (!this.bridge.attachments.some(({ phase }) => phase === 'unfinished')) this.#retryMs = FIRST_RETRY_MS;
   }

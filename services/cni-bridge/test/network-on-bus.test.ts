@@ -106,6 +106,19 @@ test('once the runtime’s list is complete and every ten minutes, unused attach
   expect(runs).toEqual([]);
 });
 
+test('the states of pods are read when unused attachments are looked for, not with each change', async () => {
+  const invalid: unknown = { ref: 'a' };
+  pods.put('b', invalid as RuntimePod);
+  publishSandboxes('live');
+  await settled();
+  expect(life.bus.refused).toBe(0);
+  pods.complete();
+  await clock.advance(0);
+  await settled();
+  expect(life.bus.refused).toBe(1);
+  network.stop();
+});
+
 test('when a restarted cri-bridge publishes all pods again, unused attachments are removed without another check', async () => {
   publishSandboxes('live', 'gone');
   pods.complete();

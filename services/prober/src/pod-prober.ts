@@ -61,7 +61,9 @@ export class PodProber {
     this.#work = work;
     this.#runtime = runtime;
     this.#updateLoops();
-    const running = (runtime?.value.containers ?? []).map(({ id, state }) => `${id} ${state}`).join();
+    // A pod without probes needs no state.
+    const containers = this.#definitions.length === 0 ? [] : runtime?.value.containers;
+    const running = (containers ?? []).map(({ id, state }) => `${id} ${state}`).join();
     if (running !== this.#running) this.#trigger();
     this.#running = running;
     this.#publish(this.#causes());

@@ -89,6 +89,8 @@ export class Prober {
       this.#change = this.#change.then(() => this.#reshare(share, causes));
     });
     this.#runtimes = bus.reader(runtimePod, {
+      // Most pods have no probes.
+      lazy: true,
       changed: ({ key }) => this.#update(key),
       removed: ({ key }) => this.#update(key),
     });
