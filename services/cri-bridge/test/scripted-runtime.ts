@@ -65,9 +65,10 @@ export class ScriptedRuntime implements Runtime {
     else this.#events?.onState({ state, error: failure('Unavailable', 'the stream ended') });
   }
 
-  hint(containerId: string, kind: ContainerHint['kind'], podUid?: string): void {
+  hint(containerId: string, kind: ContainerHint['kind'], podUid?: string, states?: ContainerHint['states']): void {
     const at = '2030-01-01T00:00:00.000000000Z';
-    this.#events?.onHint({ containerId, kind, at, ...(podUid !== undefined && { podUid }) });
+    const known = { ...(podUid !== undefined && { podUid }), ...(states !== undefined && { states }) };
+    this.#events?.onHint({ containerId, kind, at, ...known });
   }
 }
 

@@ -37,6 +37,19 @@ describe('hints from CRI', () => {
     });
   });
 
+  it('carry the states of the sandbox and its containers, and nothing else of them', () => {
+    const event = {
+      containerId: 'c1',
+      createdAt: '1',
+      podSandboxStatus: { id: 's1', state: 'SANDBOX_READY' as const, metadata: { uid: 'u1' } },
+      containersStatuses: [{ id: 'c1', state: 'CONTAINER_RUNNING' as const, message: 'text of the container' }],
+    };
+    expect(hint(event)?.states).toEqual({
+      sandbox: { id: 's1', state: 'SANDBOX_READY' },
+      containers: [{ id: 'c1', state: 'CONTAINER_RUNNING' }],
+    });
+  });
+
   it('may lack the pod', () => {
     expect(hint({ containerId: 'c1', createdAt: '1' })).toEqual({
       containerId: 'c1',

@@ -1,5 +1,5 @@
 import { timeOfNanos } from '@kubus/pod';
-import type { ContainerEventType, VersionResponse } from '@kubus/proto/cri';
+import type { ContainerEventType, ContainerStatus, PodSandboxStatus, VersionResponse } from '@kubus/proto/cri';
 import { criCodecs } from '@kubus/proto/cri-grpc';
 import {
   ContainerCreate,
@@ -24,6 +24,11 @@ export interface ContainerHint {
   readonly at: string;
   /** Set when the source reports it. */
   readonly podUid?: string;
+  /** The states of the sandbox and all its containers when the hint was made, if the source reports them. */
+  readonly states?: {
+    readonly sandbox: Pick<PodSandboxStatus, 'id' | 'state'>;
+    readonly containers: readonly Pick<ContainerStatus, 'id' | 'state'>[];
+  };
 }
 
 /** cri: GetContainerEvents. containerd: the event service of containerd itself. */
@@ -78,12 +83,22 @@ function hintFromCri(bytes: Uint8Array): ContainerHint | undefined {
   if (kind === undefined || event.containerId === undefined) {
     return undefined;
   }
-  const podUid = event.podSandboxStatus?.metadata?.uid;
+  const { podSandboxStatus, containersStatuses = [] } = event;
+  const podUid = podSandboxStatus?.metadata?.uid;
+  // No more of them: they contain texts of containers.
+  const stateOf = ({ id, state }: Pick<ContainerStatus, 'id' | 'state'>) => ({ id, state });
   return {
     containerId: event.containerId,
     kind,
     at: timeOfNanos(BigInt(event.createdAt ?? 0)),
     ...(podUid !== undefined && { podUid }),
+    ...(podSandboxStatus?.id !== undefined &&
+      podSandboxStatus.id !== '' && {
+        states: {
+          sandbox: { id: podSandboxStatus.id, state: podSandboxStatus.state },
+          containers: containersStatuses.map(stateOf),
+        },
+      }),
   };
 }
 

@@ -3,7 +3,7 @@ import { type RuntimePod, type Stamp, runtimeHint, runtimePod } from '@kubus/con
 import type { ContainerHint, EventsState } from '@kubus/cri';
 import { ConcurrencyLimit } from '@kubus/flow';
 import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
-import { PodReader, fingerprintOf } from './pod-reader.ts';
+import { PodReader, fingerprintIn, fingerprintOf } from './pod-reader.ts';
 import { BridgeMetrics } from '../bridge-metrics.ts';
 import type { PodValues } from './pod-values.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -39,6 +39,8 @@ interface Watched {
   busy: number;
   /** Something changed while it was busy or being read. */
   dirty: boolean;
+  /** What came since the last read began: what the runtime said of the pod, if it did, and the cause that the hint is. */
+  hints: { readonly says: string | undefined; readonly cause: Cause | undefined }[];
   /** What caused the next read, newest first. */
   causes: Cause[];
   reading: Promise<PodRead> | undefined;
@@ -46,8 +48,8 @@ interface Watched {
 }
 
 /**
- * The pod lifecycle event generator (rule:hints): a runtime event is a hint to read one pod again, and a slow relist
- * finds what the events missed. Each read is published as a fact, stamped before its first call.
+ * The pod lifecycle event generator (rule:hints): a runtime event is a hint to read one pod again, unless it says of all of the pod what was
+ * already read, and a slow relist finds what the events missed. Each read is published as a fact, stamped before its first call.
  */
 export class Pleg {
   readonly #runtime: Runtime;
@@ -166,6 +168,9 @@ export class Pleg {
   #onHint(hint: ContainerHint): void {
     const { containerId, kind, at } = hint;
     this.#metrics.hint(this.#clock.now() - Date.parse(at));
+    const known = hint.podUid === undefined ? undefined : this.#pods.get(hint.podUid);
+    const says = fingerprintIn(hint);
+    if (says !== undefined && known?.fingerprint === says && known.busy === 0 && known.reading === undefined) return;
     // Also where the pod is not known yet: the read after the command that created the container may come before its
     // new status.
     if (kind === 'stopped') this.#stopped.set(containerId, 0);
@@ -175,8 +180,8 @@ export class Pleg {
       return;
     }
     const watched = this.#watched(uid);
-    if (watched.busy === 0) watched.causes.unshift(this.#bus.emit(runtimeHint, uid, { containerId, kind, at }));
-    watched.dirty = true;
+    const cause = watched.busy === 0 ? this.#bus.emit(runtimeHint, uid, { containerId, kind, at }) : undefined;
+    watched.hints.push({ says, cause });
     this.#readIfDirty(uid, watched);
   }
 
@@ -196,13 +201,19 @@ export class Pleg {
   }
 
   #readIfDirty(uid: string, watched: Watched): void {
-    if (!watched.dirty || watched.busy > 0 || watched.reading !== undefined) return;
+    if (watched.busy > 0 || watched.reading !== undefined) return;
+    // States have no way back: a hint that says what was read since is about a change that was read.
+    const isNews = watched.hints.some(({ says }) => says === undefined || says !== watched.fingerprint);
+    if (!isNews) watched.hints = [];
+    if (!isNews && !watched.dirty) return;
     this.#startRead(uid, watched).catch(() => undefined);
   }
 
   #startRead(uid: string, watched: Watched): Promise<PodRead> {
     watched.dirty = false;
-    const causes = watched.causes.splice(0);
+    const hinted = watched.hints.flatMap(({ cause }) => cause ?? []).reverse();
+    watched.hints = [];
+    const causes = [...hinted, ...watched.causes.splice(0)];
     const reading = this.#reads.run(async () => {
       const at = this.#stamps.next();
       const began = this.#clock.now();
@@ -308,14 +319,16 @@ export class Pleg {
   #watched(uid: string): Watched {
     let watched = this.#pods.get(uid);
     if (watched === undefined) {
-      watched = { fingerprint: undefined, busy: 0, dirty: false, causes: [], reading: undefined, next: undefined };
+      const idle = { busy: 0, dirty: false, hints: [], causes: [], reading: undefined, next: undefined };
+      watched = { fingerprint: undefined, ...idle };
       this.#pods.set(uid, watched);
     }
     return watched;
   }
 
   #forget(uid: string, watched: Watched): void {
-    const idle = watched.busy === 0 && !watched.dirty && watched.reading === undefined && watched.next === undefined;
+    const waits = watched.dirty || watched.hints.length > 0;
+    const idle = watched.busy === 0 && !waits && watched.reading === undefined && watched.next === undefined;
     if (idle && watched.fingerprint === undefined) this.#pods.delete(uid);
   }
 }

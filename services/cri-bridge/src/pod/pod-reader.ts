@@ -1,5 +1,5 @@
-import { CriError } from '@kubus/cri';
-import type { PodRef, RuntimeContainer, RuntimePod, Stamp } from '@kubus/contracts';
+import { type ContainerHint, CriError } from '@kubus/cri';
+import type { PodRef, RuntimeContainer, RuntimePod, RuntimeSandbox, Stamp } from '@kubus/contracts';
 import { type Clock, type Logger, sleep, toError } from '@kubus/ports';
 import type { Container, ContainerStatus, PodSandbox } from '@kubus/proto/cri';
 import { UID_LABEL, containerState, newestFirst, podRefOf, toContainer, toSandbox } from './convert.ts';
@@ -140,8 +140,21 @@ export class PodReader {
   }
 }
 
+/** As {@link fingerprintOf}, of a pod that has no more than the sandbox and the containers of a hint; undefined when the hint has no states. */
+export function fingerprintIn({ states }: Pick<ContainerHint, 'states'>): string | undefined {
+  if (states === undefined) return undefined;
+  const { sandbox, containers } = states;
+  return fingerprintOf({
+    sandboxes: [{ id: sandbox.id ?? '', ready: sandbox.state === 'SANDBOX_READY' }],
+    containers: containers.map((one) => ({ id: one.id ?? '', state: containerState(one) })),
+  });
+}
+
 /** The outline of a pod that has been read, to compare with a later list. */
-export function fingerprintOf(pod: RuntimePod): string {
+export function fingerprintOf(pod: {
+  readonly sandboxes: readonly Pick<RuntimeSandbox, 'id' | 'ready'>[];
+  readonly containers: readonly Pick<RuntimeContainer, 'id' | 'state'>[];
+}): string {
   const sandboxes = pod.sandboxes.map(({ id, ready }) => `${id} ${ready ? 'ready' : 'notready'}`);
   const containers = pod.containers.map(({ id, state }) => `${id} ${state}`);
   return [...sandboxes, ...containers].sort().join();
