@@ -5,10 +5,10 @@ import {
   bridgeOf,
   createNetworkNamespace,
   deleteNetworkNamespace,
-  hostProcess,
   inNetworkNamespace,
   runCommand,
 } from '@kubus/launcher';
+import { hostProcess } from '@kubus/service-kit';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

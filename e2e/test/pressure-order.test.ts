@@ -1,5 +1,5 @@
 // Whole scenarios of pressure as the reference kubelet played them: which pods go, in which order, and what is seen of each. The
-// thresholds are above what any machine has, so that none has to be short of anything; nothing is taken from the machine.
+// thresholds are above what any machine has, so that none has to be short of anything.
 import { afterEach, expect, test } from '@jest/globals';
 import type { PodSpec } from '@kubus/contracts';
 import { type ApiSource, type TestNode, type WatchedPod, isReady } from '@kubus/harness';
@@ -36,7 +36,7 @@ const file = (path: string, mebibytes: number) => `dd if=/dev/zero of=${path} bs
 const files = (folder: string, count: number) => `for i in $(seq ${count}); do : > ${folder}/$i; done`;
 const forks = (count: number) => `for i in $(seq ${count}); do sleep 3600 & done`;
 /** Lines of a log, in mebibytes. */
-const lines = (mebibytes: number) => `head -c ${mebibytes}M /dev/zero | tr '\\0' x | fold -w 1023`;
+const lines = (mebibytes: number) => `dd if=/dev/zero bs=1M count=${mebibytes} 2>/dev/null | tr '\\0' x | fold -w 1023`;
 
 function user(name: string, { fill, last = waiting, requests, limits, volume, spec }: Use): object {
   const mounts = volume === undefined ? {} : { volumeMounts: [{ name: 'data', mountPath: '/data' }] };
@@ -166,8 +166,8 @@ test('a disk: logs, layers and volumes count alike, memory volumes not, and noth
   await play(
     goldenPressure('disk'),
     {
-      'by-log': { fill: lines(12) },
-      'by-layer': { fill: file('/f', 8) },
+      'by-log': { fill: lines(9) },
+      'by-layer': { fill: file('/f', 6) },
       'by-volume': { fill: file('/data/f', 4), volume: {} },
       'by-memory': memory(20),
       within: { fill: file('/data/f', 2), volume: {}, requests: { 'ephemeral-storage': '100Mi' } },

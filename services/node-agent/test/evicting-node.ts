@@ -37,7 +37,7 @@ const since = '2030-01-01T00:00:00.000Z';
 export let clock: ManualClock;
 export let broker: LocalBroker;
 export let works: FactOwner<PodWork>;
-export let workers: FactOwner<PodWorkerReport>;
+let workers: FactOwner<PodWorkerReport>;
 export let runtimes: FactOwner<RuntimePod>;
 /** What sync-loop was asked to end. */
 export let asked: { uid: string; graceSeconds: number; failure: PodFailure }[];

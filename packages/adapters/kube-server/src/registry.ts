@@ -1,4 +1,4 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   alreadyExists,
   asList,
@@ -28,6 +28,7 @@ import {
   type Write,
 } from '@kubus/kube-objects';
 import { timeOfMs } from '@kubus/pod';
+import { generatedName } from './generated-name.ts';
 import { checkName, checkType, checkUid, otherName, typeOf } from './identity-checks.ts';
 import { applied, type Ownership, updated, withManagedFields } from './ownership.ts';
 import { type PatchKind, patched } from './patches.ts';
@@ -53,8 +54,6 @@ export interface DeleteOptions extends WriteOptions {
   readonly resourceVersion?: string;
 }
 
-const GENERATED = 'bcdfghjklmnpqrstvwxz2456789';
-const GENERATED_LENGTH = 5;
 const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
 
 /**
@@ -76,11 +75,7 @@ export class Registry {
    * @param now milliseconds since the Unix epoch.
    * @param options.newUid the UID of a new object; default: a random UUID.
    */
-  constructor(
-    store: Store,
-    now: () => number,
-    options: { serviceAccounts?: boolean; newUid?: () => string } = {},
-  ) {
+  constructor(store: Store, now: () => number, options: { serviceAccounts?: boolean; newUid?: () => string } = {}) {
     const { serviceAccounts = false, newUid = randomUUID } = options;
     this.store = store;
     this.now = now;
@@ -375,11 +370,6 @@ export class Registry {
       throw forbidden(resource, name, why);
     }
   }
-}
-
-function generatedName(prefix: string): string {
-  const letters = Array.from({ length: GENERATED_LENGTH }, () => GENERATED[randomInt(GENERATED.length)]);
-  return `${prefix}${letters.join('')}`;
 }
 
 const NOBODY = { username: '', groups: [] };

@@ -21,6 +21,9 @@ import { type Mutations, NODE } from './simulated-process.ts';
 /** Milliseconds between the bookmarks of a watch. */
 const BOOKMARK_MS = 60_000;
 
+/** Bodies are not read as text here. */
+const NO_BYTES = new Uint8Array();
+
 /** How unreliable the server is. */
 interface ApiTrouble {
   /** The longest way of a request, of an answer, and of an event, in milliseconds. */
@@ -143,6 +146,7 @@ export class SimulatedApi {
       userAgent: 'kubus',
       contentType: method === 'PATCH' ? `application/${contentType}-patch+json` : 'application/json',
       body: body === undefined ? undefined : copied(body as JsonObject),
+      bytes: NO_BYTES,
     };
     const outcome = answered(() => answerObjects(life.registry, resource, info, payload, nodeUser(NODE)).body);
     if (this.#random.chance(this.trouble.ends)) this.kill(this.#random.pick([1, 50, 2_000, 20_000]));
