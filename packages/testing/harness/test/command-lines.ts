@@ -20,11 +20,6 @@ export const refused: [arguments: string, message: string][] = [
     'up --log-level=loud',
     "option '--log-level <level>' argument 'loud' is invalid. Allowed choices are debug, info, warn, error.",
   ],
-  [
-    'up --network host',
-    "option '--network <kind>' argument 'host' is invalid. Allowed choices are nat, none. A node on the machine’s own network is \"kubus kubelet\": " +
-      'a private node there would leave its bridge, forwarding and the port of NATS to the whole machine.',
-  ],
   ['up -oxml', "option '-o, --output <format>' argument 'xml' is invalid. Allowed choices are json, yaml."],
   ['up --kubeconfig /nowhere', "option '--kubeconfig <path>' argument '/nowhere' is invalid. It does not exist."],
   ['up --scale sync-loop=2', "option '--scale <service=count>' argument 'sync-loop=2' is invalid."],

@@ -43,9 +43,12 @@ export class ClusterPart {
   add(plan: PodPlan): boolean {
     if (!this.#random.chance(BY_USERS)) return false;
     const { metadata, spec } = JSON.parse(manifestOf(plan)) as { metadata: { name: string }; spec: JsonObject };
-    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: metadata.name }, spec: { ...spec, nodeName: NODE } };
+    const { name } = metadata;
     this.#made.add(plan.uid);
-    this.#api.create(pod, plan.uid);
+    this.#api.create(
+      { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { ...spec, nodeName: NODE } },
+      plan.uid,
+    );
     return true;
   }
 

@@ -16,10 +16,15 @@ import {
 import { type Random, sleep, toError } from '@kubus/ports';
 import type { ProcessGuard } from './process-guard.ts';
 import type { Scheduler } from './scheduler.ts';
-import { type Mutations, NODE } from './simulated-process.ts';
+import { CLUSTER_NODE, type Mutations, NODE } from './simulated-process.ts';
 
 /** Milliseconds between the bookmarks of a watch. */
 const BOOKMARK_MS = 60_000;
+
+/** An object without what the server adds. */
+type NewObject = JsonObject & { readonly kind: string; readonly metadata: JsonObject & { readonly name: string } };
+
+const NODE_OBJECT: NewObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } };
 
 /** Bodies are not read as text here. */
 const NO_BYTES = new Uint8Array();
@@ -93,6 +98,7 @@ export class SimulatedApi {
     const registry = new Registry(store, () => this.#scheduler.now(), { newUid });
     this.#life = { registry, watches: new Set() };
     createNamespaces(registry);
+    if (store.get('nodes', NODE) === undefined) this.#create(registry, NODE_OBJECT, CLUSTER_NODE.uid);
     for (const action of this.#asked.splice(0)) action(registry);
   }
 
@@ -107,13 +113,8 @@ export class SimulatedApi {
   }
 
   /** A user creates the pod, bound to the node. */
-  create(pod: object, uid: string): void {
-    this.#ask((registry) => {
-      this.#uid = uid;
-      const body = pod as KubeObject;
-      registry.create(targetOf({ kind: 'Pod', name: body.metadata.name }), body, { user: ADMIN });
-      this.#uid = undefined;
-    });
+  create(pod: NewObject, uid: string): void {
+    this.#ask((registry) => this.#create(registry, pod, uid));
   }
 
   /** A user deletes the pod, with its own grace period. */
@@ -129,6 +130,13 @@ export class SimulatedApi {
       request: (request) => guard.promise(this.#request(request)),
       watch: (watch) => guard.promise(this.#watch(watch, guard)),
     };
+  }
+
+  #create(registry: Registry, object: NewObject, uid: string): void {
+    this.#uid = uid;
+    const { kind, metadata } = object;
+    registry.create(targetOf({ kind, name: metadata.name }), object, { user: ADMIN });
+    this.#uid = undefined;
   }
 
   #ask(action: (registry: Registry) => void): void {

@@ -1,7 +1,7 @@
 import type { Clock, Logger, Random, RecordStore } from '@kubus/ports';
 import { ConfigSources, type ManifestFolder, configSourcesCore, takerOf } from '@kubus/config-sources';
 import type { Bus } from '@kubus/bus';
-import { type ClusterNode, namespaceServices, serviceContracts } from '@kubus/contracts';
+import { namespaceServices, serviceContracts } from '@kubus/contracts';
 import type { ServiceContext } from '@kubus/service-kit';
 import { apiPort, statusManagerCore } from '@kubus/status-manager';
 import type { ProcessGuard } from './process-guard.ts';
@@ -11,13 +11,6 @@ import { NODE } from './simulated-process.ts';
 
 /** Enough for what a schedule writes; the rates themselves are not tested here. */
 const RATE = { qps: 50, burst: 100 };
-
-/** The Node object, as node-agent publishes it. */
-export const CLUSTER_NODE: ClusterNode = {
-  ...{ name: NODE, uid: 'node-uid', resourceVersion: '1', labels: {}, annotations: {}, taints: [] },
-  ...{ unschedulable: false, podCIDRs: [], addresses: [], capacity: {}, allocatable: {} },
-  ...{ volumesInUse: [], volumesAttached: [], deleting: false },
-};
 
 /** config-sources: the folder's static pods, and the pods of the API server if the node has one. */
 export async function startSources(options: {

@@ -19,11 +19,12 @@ import { type Behaviour, HANDLER } from './runtime-things.ts';
 import { Scheduler } from './scheduler.ts';
 import { startAgent } from './simulated-agent.ts';
 import type { SimulatedApi } from './simulated-api.ts';
-import { CLUSTER_NODE, startObjects, startSources, startStatuses } from './simulated-cluster.ts';
+import { startObjects, startSources, startStatuses } from './simulated-cluster.ts';
 import { SimulatedFolder } from './simulated-folder.ts';
 import { simulatedImages } from './simulated-images.ts';
 import { ALLOCATABLE, OWN_THINGS, type ThingsPolicy } from './simulated-machine.ts';
 import {
+  CLUSTER_NODE,
   type Mutations,
   NODE,
   type Placement,

@@ -1,5 +1,5 @@
 import { type Bus, type BusOptions, DirectDelivery, type DirectDeliveryOptions } from '@kubus/bus';
-import { serviceContracts } from '@kubus/contracts';
+import { type ClusterNode, serviceContracts } from '@kubus/contracts';
 import type { EndedPods, LedgerFiles } from '@kubus/node-agent/devices';
 import type { Logger } from '@kubus/ports';
 import { ProcessGuard } from './process-guard.ts';
@@ -21,6 +21,13 @@ export type SimulatedService = (typeof simulatedServices)[number] | (typeof clus
 
 /** The name of the simulated node. */
 export const NODE = 'node0';
+
+/** The Node object, as node-agent publishes it. */
+export const CLUSTER_NODE: ClusterNode = {
+  ...{ name: NODE, uid: 'node-uid', resourceVersion: '1', labels: {}, annotations: {}, taints: [] },
+  ...{ unschedulable: false, podCIDRs: [], addresses: [], capacity: {}, allocatable: {} },
+  ...{ volumesInUse: [], volumesAttached: [], deleting: false },
+};
 
 /** Parts of the bus and of services that a test removes, to check that the simulation detects it. */
 export interface Mutations {
