@@ -36,7 +36,7 @@ test('a static pod has a mirror pod that the Node object owns and that shows its
   const mirror = await mirrored();
   expect(mirror.metadata).toMatchObject({
     annotations: { 'kubernetes.io/config.hash': 's1', 'kubernetes.io/config.source': 'file', [HASH]: 's1' },
-    ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'node-uid', controller: true }],
+    ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: node.nodeUid, controller: true }],
   });
   await node.untilWriteState('s1', 'written');
   expect(node.writeState('s1')?.ref).toEqual({ namespace: 'default', name: 'web-n1', uid: mirror.metadata.uid });

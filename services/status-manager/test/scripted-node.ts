@@ -57,6 +57,8 @@ export class ScriptedNode {
   readonly server: TestApiServer;
   readonly broker = new LocalBroker(NODE);
   readonly client: KubeClient;
+  /** Of the Node object. */
+  readonly nodeUid: string;
   readonly #reflector: Reflector<Pod>;
   readonly #static: FactOwner<PodUpdate>;
   readonly #sources: FactOwner<{ sources: ('file' | 'http' | 'api')[] }>;
@@ -83,6 +85,8 @@ export class ScriptedNode {
   private constructor(server: TestApiServer, client: KubeClient) {
     this.server = server;
     this.client = client;
+    // The server lets a node make only mirror pods that its Node object owns.
+    this.nodeUid = server.create({ apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } }).metadata.uid;
     const sources = this.broker.join('config-sources', machineClock).bus;
     this.#static = sources.owner(desiredPods.file);
     this.#sources = sources.owner(configuredSources);
@@ -184,7 +188,7 @@ export class ScriptedNode {
     const value = {
       ...{
         name: NODE,
-        uid: 'node-uid',
+        uid: this.nodeUid,
         resourceVersion: '1',
         labels: {},
         annotations: {},
