@@ -6,6 +6,7 @@ import {
   checkPaths,
   firstKind,
   openDatabase,
+  readDamaged,
   readMeta,
   readMetaNumber,
   versionOf,
@@ -56,15 +57,17 @@ export function importRecording(given: string, to: string, { name }: { name: str
   const upgraded = `${given}.upgraded`;
   try {
     const isFirst = versionOf(given) === firstKind.version;
-    if (isFirst) upgradeRecording(given, upgraded);
+    if (isFirst) readDamaged(given, () => upgradeRecording(given, upgraded));
     const path = isFirst ? upgraded : given;
     const database = openDatabase(path, { readOnly: false });
     try {
-      checkContent(database, path);
-      checkPaths(database, path);
-      readMeta(database, path);
-      writeMeta(database, { name, state: 'imported' });
-      database.exec('PRAGMA journal_mode = DELETE');
+      readDamaged(path, () => {
+        checkContent(database, path);
+        checkPaths(database, path);
+        readMeta(database, path);
+        writeMeta(database, { name, state: 'imported' });
+        database.exec('PRAGMA journal_mode = DELETE');
+      });
     } finally {
       database.close();
     }

@@ -138,6 +138,21 @@ export function versionOf(path: string): number | undefined {
   }
 }
 
+/**
+ * Reads a file that may be damaged in any way.
+ *
+ * @throws RecordingError `damaged` for what SQLite says of it; of a full disk, SQLite's own error.
+ */
+export function readDamaged<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RecordingError || isDiskFull(error)) throw error;
+    const message = `${path}: is damaged: ${toError(error).message}`;
+    throw new RecordingError('damaged', message, { cause: error, context: { path } });
+  }
+}
+
 /** Reads the whole file. Throws a RecordingError with the damage. */
 export function checkContent(database: DatabaseSync, path: string): void {
   const damaged = (what: string) => new RecordingError('damaged', `${path}: ${what}`, { context: { path } });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { serviceContracts } from '@kubus/contracts';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { RecordingReader, exportRecording, importRecording } from '../src/index.ts';
@@ -67,6 +67,7 @@ describe('a recording exported to a file', () => {
     ['invalid headers', (path: string) => change(path, "UPDATE bodies SET headers = 'x'"), 'headers'],
     ['a message without a body', (path: string) => change(path, 'DELETE FROM bodies WHERE seq = 1'), 'have no body'],
     ['an invalid path', (path: string) => change(path, "INSERT INTO paths VALUES (1, 'start', 1, 'x')"), 'paths'],
+    ['a page of another kind', (path: string) => spoilPage(path), 'is damaged'],
     ['no name', (path: string) => change(path, "DELETE FROM meta WHERE key = 'name'"), 'has no name'],
   ])('%s is refused by name and leaves nothing behind', (_what, spoil, message) => {
     const { writer, file } = exported();
@@ -86,6 +87,13 @@ describe('a recording exported to a file', () => {
     expect(() => create()).toThrow('already exists');
   });
 });
+
+/** The third page is the first one of a table: SQLite's own check of the whole file fails with an error. */
+function spoilPage(path: string): void {
+  const bytes = readFileSync(path);
+  bytes[2 * 4096] = 5;
+  writeFileSync(path, bytes);
+}
 
 function change(path: string, sql: string): void {
   const database = new DatabaseSync(path, { defensive: false });
