@@ -39,11 +39,15 @@ export async function commandsIn(file: string): Promise<readonly Command[]> {
   return lines.map((line) => JSON.parse(line) as Command);
 }
 
+/** Longer than any command takes, in milliseconds: one that waits for what does not come ends with the code -1. */
+const LONGEST_MS = 45_000;
+
 /** Runs one command to its end. */
 export async function run({ args, stdin, editor, until }: Command, place: Place): Promise<Printed> {
   const words = args.map((word) => word.replaceAll('{node}', place.node));
   const child = spawn(place.kubectl, ['--kubeconfig', place.kubeconfig, ...words], {
     stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: LONGEST_MS,
     env: { ...process.env, ...(editor !== undefined && { KUBE_EDITOR: editor }) },
   });
   child.stdin.on('error', () => {

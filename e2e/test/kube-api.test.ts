@@ -155,6 +155,7 @@ test('cordon keeps pods away, with words', async () => {
   await api.waitFor(late, isReady);
   expect((await said('drain', node.name, '--force', '--grace-period=1')).code).toBe(0);
   await api.waitGone(late);
+  expect((await said('uncordon', node.name)).code).toBe(0);
 });
 
 test('kubectl prints what it prints with the reference, but for differences that have a reason', async () => {

@@ -1,6 +1,7 @@
 export { answerObjects } from './api.ts';
 export type { AccessAttributes } from './authorization.ts';
 export { apiAuthorizer } from './api-authorizer.ts';
+export { nodeAuthorizer } from './node-authorizer.ts';
 export { createNamespaces, startDefaults } from './controllers/defaults.ts';
 export { isKubeletRequest } from './controllers/kubelet-requests.ts';
 export { NAMESPACE_GRACE_MS, startNamespaces } from './controllers/namespaces.ts';

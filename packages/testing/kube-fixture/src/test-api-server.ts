@@ -10,6 +10,7 @@ import {
   type User,
   type Watch,
   apiAuthorizer,
+  nodeAuthorizer,
   kubeconfigText,
   startDefaults,
   startNamespaces,
@@ -36,7 +37,10 @@ export interface TestApiServerOptions {
   readonly bookmarkMs?: number;
   /** Undefined allows; a text denies. Default: all known users may do everything. */
   readonly authorize?: (attributes: AccessAttributes) => string | undefined;
-  /** Whether nodes and other users may do only what the API of a node allows them, see `apiAuthorizer`; default: everything. */
+  /**
+   * Whether nodes and other users may do only what the API of a node allows them, see `apiAuthorizer`; with `authorize`, that
+   * decides about users who are no nodes. Default: everything.
+   */
   readonly nodeAuthorization?: boolean;
   /** Whether a certificate request is approved automatically; default: none is. */
   readonly approve?: (request: KubeObject) => boolean;
@@ -85,7 +89,8 @@ export class TestApiServer extends ApiObjects {
     const faults = new Faults();
     const log = new RequestLog();
     const store = new MemoryStore();
-    const authorizeUsers = options.nodeAuthorization === true ? apiAuthorizer(store) : undefined;
+    const ofNode = options.authorize === undefined ? apiAuthorizer(store) : nodeAuthorizer(store);
+    const authorizeUsers = options.nodeAuthorization === true ? ofNode : undefined;
     const server = new KubeServer({
       ...{ store, authority, client },
       serving: options.plain === true ? undefined : serving,
