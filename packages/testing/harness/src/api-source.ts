@@ -19,6 +19,7 @@ import { type ConfigState, emptyConfig, merge, readManifest } from '@kubus/pod-s
 import { parse } from 'yaml';
 import { HarnessError } from './errors.ts';
 import { type ServicePlace, takePlace } from './service-place.ts';
+import type { WatchedPod } from './node-watch.ts';
 import type { TestNode } from './test-node.ts';
 
 /**
@@ -150,7 +151,7 @@ export class ApiSource {
       if (deletionTimestamp !== undefined && seen?.worker?.state === 'terminated') {
         this.#objects.patch(nameOf(object), { metadata: { finalizers: null } });
         this.#objects.delete(nameOf(object), { graceSeconds: 0 });
-      } else if (seen?.status !== undefined && seen.status !== this.#statuses.get(uid)) {
+      } else if (seen?.status !== undefined && seen.status !== this.#statuses.get(uid) && !isEarly(seen)) {
         this.#statuses.set(uid, seen.status);
         this.#objects.update({ ...object, status: seen.status }, 'status');
       }
@@ -191,4 +192,10 @@ type PodName = ReturnType<typeof nameOf>;
 
 function nameOf({ metadata: { namespace = '', name } }: KubeObject) {
   return { kind: 'Pod', namespace, name };
+}
+
+/** A final phase is not passed on while containers may run, as by status-manager. */
+function isEarly({ status, worker }: WatchedPod): boolean {
+  const isFinal = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  return isFinal && worker?.state !== 'terminated' && worker?.state !== 'finished';
 }

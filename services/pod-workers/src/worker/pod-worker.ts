@@ -243,7 +243,6 @@ export class PodWorker {
     } else if (state === 'syncing' || state === 'terminating') {
       await syncTerminatingPod(sync);
       this.#step({ kind: 'synced', terminal: true });
-      this.#publishStatus(causes);
     } else if (state === 'terminated') {
       await syncTerminatedPod(sync, forget);
       // The pod must be removed entirely since this sync began: the next one removes the rest of it.
@@ -326,6 +325,8 @@ export class PodWorker {
       this.#overdue.changed(this.#machine, this.#work);
       this.#logger.info({ state, reason: this.#machine.reason }, 'worker state');
     }
+    // Before the state: a status from before it, with a phase that is final only now, would be taken for the last one.
+    if (state === 'terminated') this.#publishStatus(causes);
     this.#report(undefined, causes);
     this.#queue.again();
     if (input.kind === 'work') this.#queue.abort();
