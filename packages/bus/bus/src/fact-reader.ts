@@ -218,9 +218,7 @@ export class FactReader<T> {
   #onLoaded(): void {
     this.#loaded = true;
     const awaited = [...this.#awaited];
-    for (const [source, completion] of awaited) {
-      if (this.#hasAll(source, completion)) this.#removeMissing(source, completion);
-    }
+    for (const [source, completion] of awaited) this.#removeMissing(source, completion);
     const pending = [...this.#pending];
     this.#pending.clear();
     for (const key of pending) this.#notify(key, this.#held.get(key)?.cause);
@@ -280,9 +278,11 @@ export class FactReader<T> {
 
   /**
    * A set counts as complete only when every key that it lists has been received in this epoch, and, because keys may have been
-   * added after the mark was published, only when all stored values have been received; otherwise it waits.
+   * added after the mark was published, only when all stored values have been received; otherwise it waits. What it does not list is
+   * removed in either case: one lost message about a key would otherwise keep all others until the next mark.
    */
   #tryComplete(source: string, completion: Completion): void {
+    if (this.#loaded) this.#removeMissing(source, completion);
     if (!this.#loaded || !this.#hasAll(source, completion)) {
       this.#awaited.set(source, completion);
       return;
@@ -290,7 +290,6 @@ export class FactReader<T> {
     this.#awaited.delete(source);
     const first = this.#completed.get(source)?.epoch !== completion.epoch;
     this.#completed.set(source, completion);
-    this.#removeMissing(source, completion);
     if (first) this.#handlers.complete?.(source, completion.epoch, completion.cause);
   }
 

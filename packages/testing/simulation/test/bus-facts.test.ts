@@ -111,6 +111,28 @@ describe('facts', () => {
     expect(seen).toEqual(['slow=brown', 'complete config-sources-0 1']);
   });
 
+  test('what a set does not list is removed also while a key that it lists is missing', async () => {
+    const w = world();
+    const first = w.join('config-sources', 1);
+    first.bus.owner(color).put('old', 'rust');
+    const early = reader(w);
+    await w.until(() => early.now()['old'] === 'rust');
+    first.connection.kill();
+    // Nothing in the store tells the next owner of it.
+    w.broker.crash();
+    w.broker.start();
+    w.broker.weather = {
+      ...calm(),
+      fact: (key, to) => (to === 'pod-workers-0' && key.endsWith('.lost') ? 120_000 : 1),
+    };
+    const second = w.join('config-sources', 2).bus.owner(color);
+    second.put('lost', 'brown');
+    second.complete();
+    await w.quiet(1_000);
+    expect(early.now()).toEqual({});
+    expect(early.facts.completed('config-sources-0')).toBeUndefined();
+  });
+
   test('an invalid value is refused, and the other values are delivered', async () => {
     const w = world();
     const writer = w.join('config-sources');
