@@ -1,4 +1,5 @@
-import { nodeDir, observatorySocket } from '@kubus/launcher';
+import { nodeDir, observatorySocket, readSettings } from '@kubus/launcher';
+import { setTimeout as delay } from 'node:timers/promises';
 import { silentLogger } from '@kubus/ports';
 import { systemIds, version } from '@kubus/service-kit';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -16,6 +17,10 @@ import { outputOption, print } from '../output/output.ts';
 const DEFAULT_PORT = 8470;
 const TOKEN_BYTES = 32;
 
+/** How long the observatory of a node that has just been started may take until it listens, and how often that is looked at, in milliseconds. */
+const COMES_MS = 10_000;
+const LOOK_MS = 50;
+
 interface ObservatoryOptions {
   readonly port: number;
   readonly output?: 'json' | 'yaml';
@@ -30,7 +35,7 @@ export function addObservatory(program: Command): void {
     .description('serve a web page with the node’s messages, their causes and their timing')
     .action(async (files: string[], options: ObservatoryOptions, command: Command) => {
       const { node } = command.optsWithGlobals<{ node: string }>();
-      await serve(options, files.length > 0 ? await filesAnswer(files) : nodeAnswer(node));
+      await serve(options, files.length > 0 ? await filesAnswer(files) : await nodeAnswer(node));
     });
 }
 
@@ -69,11 +74,15 @@ async function filesAnswer(files: readonly string[]): Promise<Answer> {
 }
 
 /** Forwards every request to the observatory's socket of the node. */
-function nodeAnswer(node: string): Answer {
+async function nodeAnswer(node: string): Promise<Answer> {
   const dir = nodeDir(node);
   const socketPath = observatorySocket(dir);
   if (!existsSync(dir.root)) throw noSuchNode(node, '--observatory');
-  if (!existsSync(socketPath)) {
+  const isComing = (await readSettings(dir))?.observatory === true;
+  // Its socket comes a moment after the node.
+  for (const end = Date.now() + COMES_MS; isComing && !existsSync(socketPath) && Date.now() < end;)
+    await delay(LOOK_MS);
+  if (!existsSync(socketPath) && !isComing) {
     throw new UserError(
       `node ${node} has no observatory: give it one with ${upCommand(node, '--restart --observatory')}, or name exported recordings`,
     );

@@ -1,3 +1,4 @@
+import { hasErrno } from '@kubus/ports';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -84,7 +85,13 @@ export function recordedProcess(record: ProcessRecord, exited: Promise<string>):
     exited,
     signal: async (signal) => {
       if (!(await isRunning(record))) return false;
-      process.kill(pid, signal);
+      try {
+        process.kill(pid, signal);
+      } catch (error) {
+        // It has ended meanwhile.
+        if (hasErrno(error, 'ESRCH')) return false;
+        throw error;
+      }
       return true;
     },
     end: async (graceMs) => {
