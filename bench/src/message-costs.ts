@@ -1,5 +1,4 @@
-import { nodeServices } from '@kubus/launcher';
-import { measuringMessages } from '@kubus/service-kit';
+import { measuringMessages, nodeServices } from '@kubus/service-kit';
 import { BenchNode } from './bench-node.ts';
 import { type PerProcess, agentProcesses, cpuOf, difference, scaled, total } from './process-usage.ts';
 import { formatTable } from './report.ts';

@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkout } from '@kubus/harness';
-import { nodeServices } from '@kubus/launcher';
+import { nodeServices } from '@kubus/service-kit';
 
 /** The parts that can be upgraded separately: a service, or the launcher together with the command line program. */
 const parts = ['launcher', ...nodeServices] as const;

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { type NodeMessage, type TestNode, poll } from '@kubus/harness';
-import { nodeServices } from '@kubus/launcher';
 import { Random } from '@kubus/ports';
+import { nodeServices } from '@kubus/service-kit';
 import { podCommands, runPhase } from './kill-phase.ts';
 import { type PlannedKill, planKills } from './kill-plan.ts';
 import { type KillPod, isRight, killPods } from './kill-pods.ts';

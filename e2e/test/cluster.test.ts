@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import type { PodStatus } from '@kubus/contracts';
 import type { TestCluster, TestNode } from '@kubus/harness';
 import { type Cluster, type KubeObject, type TestApiServer, isReady } from '@kubus/kube-fixture';
-import { clusterServices, nodeServices } from '@kubus/launcher';
+import { clusterServices, nodeServices } from '@kubus/service-kit';
 import { kubectl, sharedClusterNode } from '../src/cluster-node.ts';
 import { container, pod, podRunning } from '../src/pods.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { checkout, poll } from '@kubus/harness';
-import { nodeServices } from '@kubus/launcher';
+import { nodeServices } from '@kubus/service-kit';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

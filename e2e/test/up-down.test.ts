@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
-import { type MachineSnapshot, diffSnapshots, nodeServices } from '@kubus/launcher';
+import { type MachineSnapshot, diffSnapshots } from '@kubus/launcher';
+import { nodeServices } from '@kubus/service-kit';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

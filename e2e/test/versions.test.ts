@@ -3,7 +3,7 @@
 // another version's name, and a few parts are replaced.
 import { expect, test } from '@jest/globals';
 import { type TestNode, checkout, poll, startNode, isSoak, someOf, testSeed } from '@kubus/harness';
-import { nodeServices } from '@kubus/launcher';
+import { nodeServices } from '@kubus/service-kit';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -35,9 +35,11 @@ export {
 } from './run-service.ts';
 export {
   type Placement,
+  clusterServices,
   groupsSchema,
   hostProcess,
   hostable,
+  nodeServices,
   placedServices,
   placementSchema,
 } from './placement-config.ts';

@@ -1,8 +1,8 @@
 import type { ServiceName } from '@kubus/contracts';
 import * as z from 'zod';
 
-/** The services that can share a process. The observatory and kube-api, which wait for the disk, always have their own, so that they do not disturb the others. */
-export const hostable = [
+/** The services of every node in the order of their start; none requires another one to be running. */
+export const nodeServices = [
   'cni-bridge',
   'cri-bridge',
   'volume-manager',
@@ -12,9 +12,13 @@ export const hostable = [
   'sync-loop',
   'config-sources',
   'node-api',
-  'object-cache',
-  'status-manager',
 ] as const satisfies readonly ServiceName[];
+
+/** Additional services of a member of a cluster. */
+export const clusterServices = ['object-cache', 'status-manager'] as const satisfies readonly ServiceName[];
+
+/** The services that can share a process. The observatory and kube-api, which wait for the disk, always have their own, so that they do not disturb the others. */
+export const hostable = [...nodeServices, ...clusterServices] as const;
 
 /** Services that share a process, by the name of their group. */
 export const groupsSchema = z

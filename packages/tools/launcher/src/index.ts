@@ -58,14 +58,7 @@ export { checkNats } from './nats/external-nats.ts';
 export { freePort, freePorts } from './network/free-port.ts';
 export { addNode, identitiesOf, natsFolder, takeIdentities } from './nats/nats-folder.ts';
 export { keepNatsCa, natsAccess, parseNatsUrl } from './nats/nats-relay.ts';
-export {
-  type NodeShape,
-  clusterServices,
-  everyService,
-  nodeServices,
-  processOf,
-  servicesOf,
-} from './node/node-services.ts';
+export { type NodeShape, everyService, processOf, servicesOf } from './node/node-services.ts';
 export { readShape } from './node/node-shape.ts';
 export { readPlacement } from './node/placement.ts';
 export { readPrivateConfig } from './node/private-config.ts';

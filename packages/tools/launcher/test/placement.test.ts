@@ -1,16 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Placement, hostable } from '@kubus/service-kit';
+import { type Placement, hostable, nodeServices } from '@kubus/service-kit';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  checkOwnProcess,
-  instancesIn,
-  nodeServices,
-  processOf,
-  runsServices,
-  serviceProcesses,
-} from '../src/node/node-services.ts';
+import { checkOwnProcess, instancesIn, processOf, runsServices, serviceProcesses } from '../src/node/node-services.ts';
 import { readPlacement } from '../src/node/placement.ts';
 
 let folder = '';

@@ -1,23 +1,7 @@
 import type { ServiceName } from '@kubus/contracts';
-import { type Placement, hostProcess, placedServices } from '@kubus/service-kit';
+import { type Placement, clusterServices, hostProcess, nodeServices, placedServices } from '@kubus/service-kit';
 import { LauncherError } from '../errors.ts';
 import { type InstanceCounts, instancesOf } from '../nats/identities.ts';
-
-/** The services of every node in the order of their start; none requires another one to be running. */
-export const nodeServices = [
-  'cni-bridge',
-  'cri-bridge',
-  'volume-manager',
-  'pod-workers',
-  'prober',
-  'node-agent',
-  'sync-loop',
-  'config-sources',
-  'node-api',
-] as const satisfies readonly ServiceName[];
-
-/** Additional services of a member of a cluster. */
-export const clusterServices = ['object-cache', 'status-manager'] as const satisfies readonly ServiceName[];
 
 /** Services that a node has on request only. */
 const optionalServices = ['kube-api', 'observatory'] as const satisfies readonly ServiceName[];
