@@ -1,18 +1,10 @@
-import { failure, type StatusError } from '@kubus/kube-objects';
+import { type AccessRequest, type StatusError, failure } from '@kubus/kube-objects';
 import type { User } from './identity.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /** The attributes of a request to be authorized. Empty where it does not apply. */
-export interface AccessAttributes {
+export interface AccessAttributes extends AccessRequest {
   readonly user: User;
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-  /** The field selector of a request for several objects, where it has one. */
-  readonly fieldSelector?: string;
 }
 
 /** A test's rules: undefined allows; a text denies, and is the authorizer's reason (it may be empty). */

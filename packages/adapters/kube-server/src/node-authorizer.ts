@@ -1,11 +1,10 @@
-import { asList, asObject, asText, at, type Json, type KubeObject, nodeOf } from '@kubus/kube-objects';
+import { CONFIG_MIRROR } from '@kubus/contracts';
+import { type Json, type KubeObject, LEASE_NAMESPACE, asList, asObject, asText, at, nodeOf } from '@kubus/kube-objects';
 import type { AccessAttributes, Authorizer } from './authorization.ts';
 import type { Store } from './store.ts';
 
-const MIRROR = 'kubernetes.io/config.mirror';
 const MANY = ['list', 'watch', 'deletecollection'];
 const ONLY_OWN = 'resourceslices with nodeName field selector';
-const LEASES = 'kube-node-lease';
 const SECRETS = ['nodeStageSecretRef', 'nodePublishSecretRef', 'nodeExpandSecretRef'];
 
 /**
@@ -107,7 +106,7 @@ const ONE_OBJECT = ['get', 'create', 'update', 'patch', 'delete'];
 /** Whose object is made, admission looks at. */
 function lease({ verb, namespace, name }: AccessAttributes, node: string): string | undefined {
   if (!ONE_OBJECT.includes(verb)) return 'can only get, create, update, patch, or delete a node lease';
-  if (namespace !== LEASES) return `can only access leases in the "${LEASES}" system namespace`;
+  if (namespace !== LEASE_NAMESPACE) return `can only access leases in the "${LEASE_NAMESPACE}" system namespace`;
   if (verb === 'create' || name === node) return undefined;
   return 'can only access node lease with the same name as the requesting node';
 }
@@ -142,7 +141,8 @@ class Reach {
     return this.#store
       .list('pods')
       .filter(
-        ({ spec, metadata }) => spec?.['nodeName'] === this.#node && metadata.annotations?.[MIRROR] === undefined,
+        ({ spec, metadata }) =>
+          spec?.['nodeName'] === this.#node && metadata.annotations?.[CONFIG_MIRROR] === undefined,
       );
   }
 

@@ -1,17 +1,26 @@
 import type { JsonObject } from './json.ts';
 
-interface Asker {
+/** Whose request it is. */
+export interface Asker {
   readonly username: string;
   readonly groups: readonly string[];
 }
 
-/** What a request asks for. Empty where it does not apply. */
-interface AccessRequest {
+/** What a request asks of objects of a kind. Empty where it does not apply. */
+interface KindRequest {
   readonly user: Asker;
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
   readonly subresource: string;
+}
+
+/** The same of one object, or of those in a namespace. */
+export interface AccessRequest extends KindRequest {
+  readonly namespace: string;
+  readonly name: string;
+  /** Of a request for several objects, where it has one. */
+  readonly fieldSelector?: string;
 }
 
 /** Verbs of resources: `pods`, `pods/status`, `leases.coordination.k8s.io`. */
@@ -67,7 +76,7 @@ export function nodeOf({ username, groups }: Asker): string | undefined {
  * Whether a user may do this to resources of this kind at all: administrators everything, nodes what a node agent does, and everyone, service
  * accounts included, may ask who they are and what they may do. What roles grant is apart.
  */
-export function isAllowed({ user, verb, group, resource, subresource }: AccessRequest): boolean {
+export function isAllowed({ user, verb, group, resource, subresource }: KindRequest): boolean {
   if (user.groups.includes('system:masters')) return true;
   const kind = `${resource}${group === '' ? '' : `.${group}`}${subresource === '' ? '' : `/${subresource}`}`;
   const has = (rules: Rules) => rules[kind]?.includes(verb) === true;

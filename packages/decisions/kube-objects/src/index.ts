@@ -1,7 +1,7 @@
-export { isAllowed, isPathAllowed, nodeOf, rulesOf } from './access.ts';
+export { type AccessRequest, isAllowed, isPathAllowed, nodeOf, rulesOf } from './access.ts';
 export { reviewedRequest } from './admission/access-review.ts';
 export { grantedRules, isGranted } from './admission/role-grants.ts';
-export { type Write, restrictNode } from './admission/node-restriction.ts';
+export { LEASE_NAMESPACE, type Write, restrictNode } from './admission/node-restriction.ts';
 export { type IncludeObject, tableFor } from './table/table.ts';
 export {
   type Json,

@@ -16,6 +16,7 @@ import {
 } from '@kubus/contracts';
 import { ApiObjects, type JsonObject, type KubeObject } from '@kubus/kube-fixture';
 import { type ConfigState, emptyConfig, merge, readManifest } from '@kubus/pod-source';
+import { isTerminal } from '@kubus/pod-status';
 import { parse } from 'yaml';
 import { HarnessError } from './errors.ts';
 import { type ServicePlace, takePlace } from './service-place.ts';
@@ -196,6 +197,5 @@ function nameOf({ metadata: { namespace = '', name } }: KubeObject) {
 
 /** A final phase is not passed on while containers may run, as by status-manager. */
 function isEarly({ status, worker }: WatchedPod): boolean {
-  const isFinal = status?.phase === 'Succeeded' || status?.phase === 'Failed';
-  return isFinal && worker?.state !== 'terminated' && worker?.state !== 'finished';
+  return isTerminal(status?.phase) && worker?.state !== 'terminated' && worker?.state !== 'finished';
 }

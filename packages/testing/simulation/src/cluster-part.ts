@@ -1,5 +1,6 @@
 import { CONFIG_MIRROR, podStatusReportSchema } from '@kubus/contracts';
 import { type JsonObject, type KubeObject, asList, asObject, asText } from '@kubus/kube-objects';
+import { isTerminal } from '@kubus/pod-status';
 import type { Random } from '@kubus/ports';
 import type { Violation } from './invariants.ts';
 import { type PodPlan, manifestOf } from './pod-plan.ts';
@@ -14,9 +15,9 @@ const BY_USERS = 0.5;
 /** How often a service that only a node with an API server has ends with a step of the schedule. */
 const ENDS = 0.2;
 
-/** @param isWanted default: drawn, too */
-export function drawsCluster(random: Random, isWanted = random.chance(OFTEN)): boolean {
-  return isWanted;
+/** Whether a schedule has such a node. @param isWanted undefined: drawn. */
+export function drawsCluster(random: Random, isWanted: boolean | undefined): boolean {
+  return isWanted ?? random.chance(OFTEN);
 }
 
 /** The services of such a node share the process of the first group, or each has its own. */
@@ -87,7 +88,7 @@ export class ClusterPart {
       const phase = asText(asObject(object['status'])['phase']);
       const before = phases.get(uid);
       phases.set(uid, phase);
-      if (before === undefined || before === phase || !['Succeeded', 'Failed'].includes(before)) continue;
+      if (before === undefined || before === phase || !isTerminal(before)) continue;
       violations.push({ rule: 'a final phase never changes', detail: `${name}: ${phase} after ${before}` });
     }
     return bridgeKilled ? violations : [...violations, ...this.#removedTooEarly()];

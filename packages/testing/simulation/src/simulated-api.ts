@@ -104,10 +104,10 @@ export class SimulatedApi {
 
   /** The server's process is killed between two of its steps, and started again after a while. */
   kill(startsAfterMs: number): void {
-    const { watches } = this.#life ?? { watches: [] };
-    if (this.#life === undefined) return;
+    const life = this.#life;
+    if (life === undefined) return;
     this.#life = undefined;
-    for (const end of watches) end();
+    for (const end of life.watches) end();
     this.#ended();
     this.#scheduler.after(startsAfterMs, () => this.start());
   }

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { type JsonObject, tableOf } from '@kubus/kube-objects';
+import { type JsonObject, LEASE_NAMESPACE, tableOf } from '@kubus/kube-objects';
 import { ADMIN } from '../identity.ts';
 import type { Registry } from '../registry.ts';
 import { targetOf } from '../target.ts';
@@ -7,7 +7,7 @@ import { defaultRoles } from './default-roles.ts';
 import { startController } from './controller.ts';
 
 /** What every cluster has. */
-const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const NAMESPACES = ['default', 'kube-system', 'kube-public', LEASE_NAMESPACE];
 
 const TABLES = ['namespaces', 'serviceaccounts', 'configmaps', 'services', 'endpointslices.discovery.k8s.io'];
 

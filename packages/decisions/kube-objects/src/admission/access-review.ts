@@ -1,21 +1,16 @@
+import type { AccessRequest, Asker } from '../access.ts';
+import { invalidField, requiredField } from '../field-problems.ts';
 import { type Json, type JsonObject, asList, asObject, asText } from '../json.ts';
 import type { Review } from '../reviews.ts';
 import { labelSelector } from '../selectors.ts';
 import { type FieldProblem, StatusError, invalid } from '../status.ts';
 
 /** What a review asks about. */
-interface ReviewedRequest {
+interface ReviewedRequest extends Omit<AccessRequest, 'user'> {
   /** Undefined: whoever asks. */
-  readonly user: { readonly username: string; readonly groups: readonly string[] } | undefined;
-  readonly verb: string;
+  readonly user: Asker | undefined;
   /** Of a request that is not about objects; else undefined, and the rest counts. */
   readonly path: string | undefined;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly fieldSelector?: string;
   /** What could not be read and is left out; empty: nothing. */
   readonly evaluationError: string;
 }
@@ -59,13 +54,13 @@ function problemsOf({ kind }: Review, spec: JsonObject): FieldProblem[] {
   const isNobody = asText(spec['user']) === '' && asList(spec['groups']).length === 0;
   return [
     ...(isGiven(resource) && isGiven(path)
-      ? [bad('spec.nonResourceAttributes', path, 'cannot be specified in combination with resourceAttributes')]
+      ? [invalidField('spec.nonResourceAttributes', path, 'cannot be specified in combination with resourceAttributes')]
       : []),
     ...(!isGiven(resource) && !isGiven(path)
-      ? [bad(AT, null, 'exactly one of nonResourceAttributes or resourceAttributes must be specified')]
+      ? [invalidField(AT, null, 'exactly one of nonResourceAttributes or resourceAttributes must be specified')]
       : []),
     ...(kind !== 'SelfSubjectAccessReview' && isNobody
-      ? [bad('spec.user', '', 'at least one of user or group must be specified')]
+      ? [invalidField('spec.user', '', 'at least one of user or group must be specified')]
       : []),
     ...['fieldSelector', 'labelSelector'].flatMap((field) =>
       selectorProblems(asObject(resource)[field], `${AT}.${field}`),
@@ -79,9 +74,9 @@ function localProblems({ kind }: Review, { spec }: JsonObject, namespace: string
   const given = asText(asObject(resource)['namespace']);
   return [
     ...(isGiven(resource) && given !== namespace
-      ? [bad(`${AT}.namespace`, given, 'must match metadata.namespace')]
+      ? [invalidField(`${AT}.namespace`, given, 'must match metadata.namespace')]
       : []),
-    ...(isGiven(path) ? [bad('spec.nonResourceAttributes', path, 'disallowed on this kind of request')] : []),
+    ...(isGiven(path) ? [invalidField('spec.nonResourceAttributes', path, 'disallowed on this kind of request')] : []),
   ];
 }
 
@@ -91,18 +86,12 @@ function selectorProblems(value: Json | undefined, field: string): FieldProblem[
   const raw = asText(rawSelector);
   const isListed = asList(requirements).length > 0;
   if (raw !== '' && isListed) {
-    return [bad(`${field}.rawSelector`, raw, 'may not specified at the same time as requirements')];
+    return [invalidField(`${field}.rawSelector`, raw, 'may not specified at the same time as requirements')];
   }
   if (raw !== '' || isListed) return [];
-  const message = `Required value: when ${field} is specified, requirements or rawSelector is required`;
-  return [{ field: `${field}.requirements`, type: 'FieldValueRequired', message }];
+  const why = `when ${field} is specified, requirements or rawSelector is required`;
+  return [requiredField(`${field}.requirements`, why)];
 }
-
-const bad = (field: string, value: Json | undefined, why: string): FieldProblem => ({
-  field,
-  type: 'FieldValueInvalid',
-  message: `Invalid value: ${JSON.stringify(value)}: ${why}`,
-});
 
 /** As a text, of what can be read: a requirement that is left out makes the question a wider one. */
 function fieldSelectorOf({ rawSelector, requirements }: JsonObject): { selector: string; problems: string[] } {

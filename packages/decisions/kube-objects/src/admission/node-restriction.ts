@@ -1,3 +1,4 @@
+import { CONFIG_MIRROR } from '@kubus/contracts';
 import { type Json, type JsonObject, asList, asObject, asText, at, sameJson } from '../json.ts';
 import { nodeOf } from '../access.ts';
 import type { KubeObject } from '../object.ts';
@@ -22,9 +23,9 @@ export interface Write {
 
 type World = Pick<RuleContext, 'user' | 'find'>;
 
-const MIRROR = 'kubernetes.io/config.mirror';
 const PODS: ErrorSubject = { group: '', plural: 'pods', kind: 'Pod' };
-const LEASES = 'kube-node-lease';
+/** The namespace of the nodes' leases. */
+export const LEASE_NAMESPACE = 'kube-node-lease';
 
 /**
  * Refuses what a node may not write: anything but its own Node, the status of its pods, its mirror pods, and its own lease, CSINode and
@@ -52,7 +53,8 @@ function refusal(write: Write, node: string, { find }: World): string | undefine
     case 'serviceaccounts':
       return ofToken(write, node, find);
     case 'leases':
-      if (write.namespace !== LEASES) return `can only access leases in the "${LEASES}" system namespace`;
+      if (write.namespace !== LEASE_NAMESPACE)
+        return `can only access leases in the "${LEASE_NAMESPACE}" system namespace`;
       return name === node ? undefined : 'can only access node lease with the same name as the requesting node';
     case 'csinodes':
       return name === node ? undefined : 'can only access CSINode with the same name as the requesting node';
@@ -97,8 +99,8 @@ const isOn = (pod: KubeObject | undefined, node: string) => at(pod, 'spec', 'nod
 function ofMirrorPod(pod: KubeObject, node: string, find: World['find']): string | undefined {
   const { annotations, ownerReferences } = asObject(pod['metadata']);
   const only = `node "${node}" can only create`;
-  if (asObject(annotations)[MIRROR] === undefined) {
-    return `pod does not have "${MIRROR}" annotation, ${only} mirror pods`;
+  if (asObject(annotations)[CONFIG_MIRROR] === undefined) {
+    return `pod does not have "${CONFIG_MIRROR}" annotation, ${only} mirror pods`;
   }
   if (at(pod, 'spec', 'nodeName') !== node) return `${only} pods with spec.nodeName set to itself`;
   const [owner, ...others] = asList(ownerReferences).map(asObject);

@@ -1,24 +1,9 @@
+import type { AccessRequest, Asker } from '../access.ts';
 import { type Json, type JsonObject, asList, asObject, asText, at } from '../json.ts';
 import type { KubeObject } from '../object.ts';
 
-interface Asker {
-  readonly username: string;
-  readonly groups: readonly string[];
-}
-
 /** Roles and bindings, by kind. */
 type Roles = (kind: 'Role' | 'ClusterRole' | 'RoleBinding' | 'ClusterRoleBinding') => readonly KubeObject[];
-
-/** What a request asks for. Empty where it does not apply. */
-interface AccessRequest {
-  readonly user: Asker;
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** Roles and bindings themselves. */
 const GROUP = 'rbac.authorization.k8s.io';

@@ -1,3 +1,4 @@
+import { CONFIG_MIRROR } from '@kubus/contracts';
 import { type Json, type JsonObject, asList, asText, at } from '../json.ts';
 import type { KubeObject } from '../object.ts';
 import type { RuleContext } from '../rules/rules.ts';
@@ -18,7 +19,7 @@ const PODS = { group: '', plural: 'pods', kind: 'Pod' };
  */
 export function withServiceAccount(pod: KubeObject, { find, generatedName }: RuleContext): KubeObject {
   const { name: podName, namespace = '', annotations } = pod.metadata;
-  if (annotations?.['kubernetes.io/config.mirror'] !== undefined) {
+  if (annotations?.[CONFIG_MIRROR] !== undefined) {
     const why = mirrorRefusal(pod);
     if (why !== undefined) throw forbidden(PODS, podName, why);
     return pod;

@@ -1,3 +1,4 @@
+import { forbiddenField, immutableField, requiredField } from '../field-problems.ts';
 import { type Json, asList, asObject, asText, sameJson } from '../json.ts';
 import type { KubeObject } from '../object.ts';
 import type { FieldProblem } from '../status.ts';
@@ -15,12 +16,17 @@ export const priorityClassRules: Rules = {
   defaults: (one) => ({ value: 0, preemptionPolicy: 'PreemptLowerPriority', ...one }),
   validate: (one, previous) => [
     ...(one.metadata.name.startsWith(SYSTEM)
-      ? [forbidden('metadata.name', `priority class names with '${SYSTEM}' prefix are reserved for system use only`)]
+      ? [
+          forbiddenField(
+            'metadata.name',
+            `priority class names with '${SYSTEM}' prefix are reserved for system use only`,
+          ),
+        ]
       : Number(one['value']) > MOST_PRIORITY
-        ? [forbidden('value', `maximum allowed value of a user defined priority is ${MOST_PRIORITY}`)]
+        ? [forbiddenField('value', `maximum allowed value of a user defined priority is ${MOST_PRIORITY}`)]
         : []),
     ...(previous !== undefined && one['value'] !== previous['value']
-      ? [forbidden('value', 'may not be changed in an update.')]
+      ? [forbiddenField('value', 'may not be changed in an update.')]
       : []),
     ...fixed('preemptionPolicy', one, previous),
   ],
@@ -32,7 +38,7 @@ export const storageClassRules: Rules = {
   returnsDeleted: true,
   defaults: (one) => ({ reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate', ...one }),
   validate: (one, previous) => [
-    ...(asText(one['provisioner']) === '' ? [required('provisioner')] : []),
+    ...(asText(one['provisioner']) === '' ? [requiredField('provisioner')] : []),
     ...['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'].flatMap((field) =>
       fixed(field, one, previous),
     ),
@@ -51,21 +57,12 @@ export const endpointSliceRules: Rules = {
       : null,
   }),
   validate: (slice, previous) => [
-    ...(asText(slice['addressType']) === '' ? [required('addressType')] : []),
+    ...(asText(slice['addressType']) === '' ? [requiredField('addressType')] : []),
     ...fixed('addressType', slice, previous),
   ],
 };
 
-const forbidden = (field: string, detail: string): FieldProblem => ({
-  field,
-  type: 'FieldValueForbidden',
-  message: `Forbidden: ${detail}`,
-});
-
-const required = (field: string): FieldProblem => ({ field, type: 'FieldValueRequired', message: 'Required value' });
-
 function fixed(field: string, next: KubeObject, previous: KubeObject | undefined): FieldProblem[] {
   if (previous === undefined || sameJson(next[field], previous[field])) return [];
-  const message = `Invalid value: ${JSON.stringify(next[field] ?? null)}: field is immutable`;
-  return [{ field, type: 'FieldValueInvalid', message }];
+  return [immutableField(field, next[field])];
 }

@@ -1,4 +1,5 @@
 import { timeOfMs } from '@kubus/pod';
+import { forbiddenField } from '../field-problems.ts';
 import { type JsonObject, asList, asObject, at } from '../json.ts';
 import type { KubeObject } from '../object.ts';
 import { plainRules } from './plain-rules.ts';
@@ -21,11 +22,7 @@ export const csrRules: Rules = {
   validate: (csr, previous) =>
     ['Approved', 'Denied', 'Failed']
       .filter((type) => hasCondition(previous, type) && !hasCondition(csr, type))
-      .map((type) => ({
-        field: 'status.conditions',
-        type: 'FieldValueForbidden',
-        message: `Forbidden: updates may not remove a condition of type "${type}"`,
-      })),
+      .map((type) => forbiddenField('status.conditions', `updates may not remove a condition of type "${type}"`)),
   subresources: {
     status: (next, { spec = {} }, context) => ({ ...next, spec, status: stamped(next, context) }),
     approval: (next, { spec = {}, status = {} }, context) => ({

@@ -1,3 +1,4 @@
+import { immutableField, invalidField, requiredField } from '../field-problems.ts';
 import { type Json, asText, at, sameJson } from '../json.ts';
 import type { KubeObject } from '../object.ts';
 import type { FieldProblem } from '../status.ts';
@@ -87,14 +88,14 @@ const LONGEST_NOTE = 1024;
 function problems(event: KubeObject, controller: string): FieldProblem[] {
   const { namespace = '' } = event.metadata;
   const about = asText(at(event, 'involvedObject', 'namespace'));
-  const elsewhere = invalid('involvedObject.namespace', JSON.stringify(about), 'does not match event.namespace');
+  const elsewhere = invalidField('involvedObject.namespace', about, 'does not match event.namespace');
   if (isUnset(event['eventTime'])) {
     return about === namespace || (about === '' && namespace === 'default') ? [] : [elsewhere];
   }
   const text = (field: string) => asText(event[field]);
   const bounded = (field: string, limit = LONGEST) =>
-    text(field).length > limit ? [invalid(field, '""', `can have at most ${limit} characters`)] : [];
-  const needed = (field: string, name = field) => (text(field) === '' ? [required(name)] : []);
+    text(field).length > limit ? [invalidField(field, '', `can have at most ${limit} characters`)] : [];
+  const needed = (field: string, name = field) => (text(field) === '' ? [requiredField(name)] : []);
   return [
     ...(about === '' && !['default', 'kube-system'].includes(namespace) ? [elsewhere] : []),
     ...needed('reportingComponent', controller),
@@ -109,12 +110,14 @@ function problems(event: KubeObject, controller: string): FieldProblem[] {
 }
 
 function ofNew(event: KubeObject): FieldProblem[] {
-  const unset = (field: string, is: boolean) => (is ? [] : [invalid(field, '""', 'needs to be unset')]);
+  const unset = (field: string, is: boolean) => (is ? [] : [invalidField(field, '', 'needs to be unset')]);
   const { type, source } = event;
   return [
     ...ofSeries(event['series']),
-    ...(isUnset(event['eventTime']) ? [required('eventTime')] : []),
-    ...(type === 'Normal' || type === 'Warning' ? [] : [invalid('type', '""', `has invalid value: ${asText(type)}`)]),
+    ...(isUnset(event['eventTime']) ? [requiredField('eventTime')] : []),
+    ...(type === 'Normal' || type === 'Warning'
+      ? []
+      : [invalidField('type', '', `has invalid value: ${asText(type)}`)]),
     ...unset('firstTimestamp', isUnset(event['firstTimestamp'])),
     ...unset('lastTimestamp', isUnset(event['lastTimestamp'])),
     ...unset('count', (event['count'] ?? 0) === 0),
@@ -133,7 +136,7 @@ function ofChanged(event: KubeObject, previous: KubeObject): FieldProblem[] {
     ...(sameJson(event['series'], previous['series']) ? [] : ofSeries(event['series'])),
     ...changed.map((field) => {
       const name = field === 'reportingComponent' ? 'reportingController' : field;
-      return invalid(name, JSON.stringify(event[field] ?? ''), 'field is immutable');
+      return immutableField(name, event[field] ?? '');
     }),
   ];
 }
@@ -141,22 +144,9 @@ function ofChanged(event: KubeObject, previous: KubeObject): FieldProblem[] {
 function ofSeries(series: Json | undefined): FieldProblem[] {
   if (isUnset(series)) return [];
   return [
-    ...(Number(at(series, 'count') ?? 0) < 2 ? [invalid('series.count', '""', 'should be at least 2')] : []),
-    ...(isUnset(at(series, 'lastObservedTime')) ? [required('series.lastObservedTime')] : []),
+    ...(Number(at(series, 'count') ?? 0) < 2 ? [invalidField('series.count', '', 'should be at least 2')] : []),
+    ...(isUnset(at(series, 'lastObservedTime')) ? [requiredField('series.lastObservedTime')] : []),
   ];
 }
 
 const isUnset = (value: Json | undefined) => value === undefined || value === null;
-
-const required = (field: string): FieldProblem => ({
-  field,
-  type: 'FieldValueRequired',
-  message: 'Required value',
-});
-
-/** @param value as JSON. */
-const invalid = (field: string, value: string, why: string): FieldProblem => ({
-  field,
-  type: 'FieldValueInvalid',
-  message: `Invalid value: ${value}: ${why}`,
-});

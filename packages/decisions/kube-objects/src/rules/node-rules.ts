@@ -1,3 +1,4 @@
+import { forbiddenField } from '../field-problems.ts';
 import { type Json, asList, asObject, at, sameJson } from '../json.ts';
 import type { KubeObject } from '../object.ts';
 import type { FieldProblem } from '../status.ts';
@@ -52,7 +53,6 @@ function picked(taint: Json): { key?: Json; effect?: Json } {
 /** Both may be set once. */
 function immutable(field: string, value: Json | undefined, previous: Json | undefined): FieldProblem[] {
   if (previous === undefined || sameJson(value, previous)) return [];
-  const message = 'Forbidden: node updates may not change podCIDR except from "" to valid';
-  const other = `Forbidden: node updates may not change ${field.replace('spec.', '')} except from "" to valid`;
-  return [{ field, type: 'FieldValueForbidden', message: field === 'spec.podCIDRs' ? message : other }];
+  const said = field === 'spec.podCIDRs' ? 'podCIDR' : field.replace('spec.', '');
+  return [forbiddenField(field, `node updates may not change ${said} except from "" to valid`)];
 }

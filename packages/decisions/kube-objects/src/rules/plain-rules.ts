@@ -1,4 +1,5 @@
 import { base64 } from '../base64.ts';
+import { forbiddenField, immutableField } from '../field-problems.ts';
 import { type Json, type JsonObject, asList, asObject, asText, at, sameJson } from '../json.ts';
 import type { KubeObject } from '../object.ts';
 import { type Rules, keepStatus, statusOnly } from './rules.ts';
@@ -23,22 +24,10 @@ export const secretRules: Rules = {
   defaults: (secret) => encoded({ type: 'Opaque', ...secret }),
   validate: (secret, previous) => [
     ...(at(previous, 'immutable') === true && !sameJson(secret.data, previous?.data)
-      ? [
-          {
-            field: 'data',
-            type: 'FieldValueForbidden',
-            message: 'Forbidden: field is immutable when `immutable` is set',
-          },
-        ]
+      ? [forbiddenField('data', 'field is immutable when `immutable` is set')]
       : []),
     ...(previous !== undefined && secret['type'] !== previous['type']
-      ? [
-          {
-            field: 'type',
-            type: 'FieldValueInvalid',
-            message: `Invalid value: "${asText(secret['type'])}": field is immutable`,
-          },
-        ]
+      ? [immutableField('type', asText(secret['type']))]
       : []),
   ],
 };

@@ -1,3 +1,4 @@
+import { requiredField } from '../field-problems.ts';
 import { asList, asText, at, sameJson } from '../json.ts';
 import type { FieldProblem } from '../status.ts';
 import { plainRules } from './plain-rules.ts';
@@ -13,15 +14,7 @@ export const resourceClaimRules: Rules = {
   validate: (claim, previous) => [
     ...(previous !== undefined && !sameJson(claim.spec ?? {}, previous.spec ?? {}) ? [IMMUTABLE] : []),
     ...asList(at(claim, 'status', 'reservedFor')).flatMap((one, index): FieldProblem[] =>
-      asText(at(one, 'uid')) === ''
-        ? [
-            {
-              field: `status.reservedFor[${index}].uid`,
-              type: 'FieldValueRequired',
-              message: 'Required value',
-            },
-          ]
-        : [],
+      asText(at(one, 'uid')) === '' ? [requiredField(`status.reservedFor[${index}].uid`)] : [],
     ),
   ],
 };

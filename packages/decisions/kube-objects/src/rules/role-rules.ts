@@ -1,3 +1,4 @@
+import { invalidField, requiredField } from '../field-problems.ts';
 import { type Json, type JsonObject, asList, asObject, asText, at, sameJson } from '../json.ts';
 import type { KubeObject } from '../object.ts';
 import type { FieldProblem } from '../status.ts';
@@ -18,9 +19,9 @@ export const roleRules: Rules = {
 function ruleProblems(rule: JsonObject, isNamespaced: boolean, at: string): FieldProblem[] {
   const { verbs, nonResourceURLs: urls, apiGroups, resources, resourceNames } = rule;
   const has = (value: Json | undefined) => asList(value).length > 0;
-  const noVerbs = has(verbs) ? [] : [required(`${at}.verbs`, 'verbs must contain at least one value')];
+  const noVerbs = has(verbs) ? [] : [requiredField(`${at}.verbs`, 'verbs must contain at least one value')];
   if (has(urls)) {
-    const bad = (why: string) => invalid(`${at}.nonResourceURLs`, urls, why);
+    const bad = (why: string) => invalidField(`${at}.nonResourceURLs`, urls, why);
     return [
       ...noVerbs,
       ...(isNamespaced ? [bad('namespaced rules cannot apply to non-resource URLs')] : []),
@@ -31,8 +32,8 @@ function ruleProblems(rule: JsonObject, isNamespaced: boolean, at: string): Fiel
   }
   return [
     ...noVerbs,
-    ...(has(apiGroups) ? [] : [required(`${at}.apiGroups`, 'resource rules must supply at least one api group')]),
-    ...(has(resources) ? [] : [required(`${at}.resources`, 'resource rules must supply at least one resource')]),
+    ...(has(apiGroups) ? [] : [requiredField(`${at}.apiGroups`, 'resource rules must supply at least one api group')]),
+    ...(has(resources) ? [] : [requiredField(`${at}.resources`, 'resource rules must supply at least one resource')]),
   ];
 }
 
@@ -51,7 +52,7 @@ export const roleBindingRules: Rules = {
       subjectProblems(asObject(one), binding.kind === 'RoleBinding', `subjects[${i}]`),
     ),
     ...(previous !== undefined && !sameJson(binding['roleRef'], previous['roleRef'])
-      ? [invalid('roleRef', binding['roleRef'], 'cannot change roleRef')]
+      ? [invalidField('roleRef', binding['roleRef'], 'cannot change roleRef')]
       : []),
   ],
 };
@@ -67,13 +68,13 @@ function refProblems({ kind, roleRef }: KubeObject): FieldProblem[] {
   return [
     ...(apiGroup === GROUP ? [] : [unsupported('roleRef.apiGroup', apiGroup, [GROUP])]),
     ...(kinds.includes(asText(of)) ? [] : [unsupported('roleRef.kind', of, kinds)]),
-    ...(asText(name) === '' ? [required('roleRef.name')] : []),
+    ...(asText(name) === '' ? [requiredField('roleRef.name')] : []),
   ];
 }
 
 function subjectProblems(given: JsonObject, isNamespaced: boolean, at: string): FieldProblem[] {
   const { kind, name, namespace, apiGroup } = given;
-  const noName = asText(name) === '' ? [required(`${at}.name`)] : [];
+  const noName = asText(name) === '' ? [requiredField(`${at}.name`)] : [];
   const ofGroup = (group: string) =>
     asText(apiGroup) === group ? [] : [unsupported(`${at}.apiGroup`, apiGroup, [group])];
   switch (kind) {
@@ -81,7 +82,7 @@ function subjectProblems(given: JsonObject, isNamespaced: boolean, at: string): 
       return [
         ...noName,
         ...ofGroup(''),
-        ...(!isNamespaced && asText(namespace) === '' ? [required(`${at}.namespace`)] : []),
+        ...(!isNamespaced && asText(namespace) === '' ? [requiredField(`${at}.namespace`)] : []),
       ];
     case 'User':
     case 'Group':
@@ -90,18 +91,6 @@ function subjectProblems(given: JsonObject, isNamespaced: boolean, at: string): 
       return [...noName, unsupported(`${at}.kind`, kind, ['Group', 'ServiceAccount', 'User'])];
   }
 }
-
-const required = (field: string, why = ''): FieldProblem => ({
-  field,
-  type: 'FieldValueRequired',
-  message: `Required value${why === '' ? '' : `: ${why}`}`,
-});
-
-const invalid = (field: string, value: Json | undefined, why: string): FieldProblem => ({
-  field,
-  type: 'FieldValueInvalid',
-  message: `Invalid value: ${JSON.stringify(value)}: ${why}`,
-});
 
 function unsupported(field: string, value: Json | undefined, supported: readonly string[]): FieldProblem {
   const values = supported.map((one) => `"${one}"`).join(', ');

@@ -1,4 +1,5 @@
-import { type Json, type JsonObject, asList, asObject, asText, at, sameJson } from '../json.ts';
+import { immutableField, requiredField } from '../field-problems.ts';
+import { type JsonObject, asList, asObject, asText, at, sameJson } from '../json.ts';
 import type { KubeObject } from '../object.ts';
 import type { FieldProblem } from '../status.ts';
 import { plainRules } from './plain-rules.ts';
@@ -82,7 +83,7 @@ export const csiNodeRules: Rules = {
       const same = old === undefined || sameJson(identity(old), identity(driver));
       return [
         ...required(`spec.drivers[${index}].nodeID`, asText(driver['nodeID']) !== ''),
-        ...(same ? [] : [immutable('spec.drivers', identity(driver))]),
+        ...(same ? [] : [immutableField('spec.drivers', identity(driver))]),
       ];
     });
   },
@@ -98,7 +99,7 @@ export const attachmentRules: Rules = {
   subresources: { status: ({ status }, previous) => withField(previous, 'status', status) },
   validate: (attachment, previous) =>
     previous !== undefined && !sameJson(attachment.spec ?? {}, previous.spec ?? {})
-      ? [immutable('spec', attachment.spec ?? {})]
+      ? [immutableField('spec', attachment.spec ?? {})]
       : [],
 };
 
@@ -123,11 +124,5 @@ function identity({ allocatable: _, ...driver }: JsonObject): JsonObject {
 }
 
 function required(field: string, isThere: boolean, detail?: string): FieldProblem[] {
-  if (isThere) return [];
-  const message = detail === undefined ? 'Required value' : `Required value: ${detail}`;
-  return [{ field, type: 'FieldValueRequired', message }];
-}
-
-function immutable(field: string, value: Json): FieldProblem {
-  return { field, type: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(value)}: field is immutable` };
+  return isThere ? [] : [requiredField(field, detail)];
 }
