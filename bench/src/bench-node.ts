@@ -43,7 +43,8 @@ export class BenchNode implements Subject {
     const folder = await makeTestFolder();
     try {
       await mkdir(manifestsOf(folder));
-      const { code, stdout, stderr } = await runKubus(folder, ['up', '--manifests', manifestsOf(folder), ...flags])
+      const api = flags.includes('--api') ? [] : ['--no-api'];
+      const { code, stdout, stderr } = await runKubus(folder, ['up', '--manifests', manifestsOf(folder), ...api, ...flags])
         .outcome;
       if (code !== 0) throw new Error(`kubus up failed (${code}):\n${stdout}${stderr}`);
       const dir = testNode(folder);

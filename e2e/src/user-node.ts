@@ -77,7 +77,8 @@ export class UserNode {
 
   #upWith(args: readonly string[]): string[] {
     const chosen = process.env['KUBUS_TEST_CONTAINERD'];
-    return ['up', ...(chosen === undefined ? [] : ['--containerd', chosen]), ...args];
+    const api = args.some((arg) => ['--kubeconfig', '--api'].includes(arg)) ? [] : ['--no-api'];
+    return ['up', ...(chosen === undefined ? [] : ['--containerd', chosen]), ...api, ...args];
   }
 
   /** Ids of the running containers, by pod and container name. */

@@ -24,7 +24,7 @@ beforeAll(async () => {
     ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'hello' } },
     spec: { containers: [{ name: 'main', image: busyboxReference, command: ['sleep', '3600'] }] },
   };
-  node = await startNode({ up: ['--api'], manifests: { 'hello.json': hello } });
+  node = await startNode({ api: true, manifests: { 'hello.json': hello } });
   kubeconfig = (await node.kubus('kubeconfig')).stdout.trim();
   api = Cluster.open(kubeconfig);
 });

@@ -264,7 +264,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   'kube-api': {
     about:
-      'The Kubernetes API of a node that has its own (kubus up --api): what a cluster’s API server is elsewhere, to services and users.',
+      'The Kubernetes API of a node that has its own: what a cluster’s API server is elsewhere, to services and users.',
     owns: [],
     reads: [],
     serves: [],

@@ -37,6 +37,8 @@ export interface NodeOptions {
   readonly observatory?: boolean;
   /** Returns the kubeconfig with which the node of that name joins a cluster. Default: the node joins none. */
   readonly kubeconfig?: (node: string) => Promise<string>;
+  /** It has a Kubernetes API of its own, as by default for users. Default: false. */
+  readonly api?: boolean;
   /** How many instances of a service. Default: one of each. */
   readonly scale?: Readonly<Record<string, number>>;
   /** Faults can be injected with `kubus fault`. Default: false. */
@@ -118,6 +120,9 @@ export class TestNode {
     const kinds = (['observatory', 'faults', 'journal'] as const).filter((kind) => options[kind] === true);
     const flags = kinds.map((kind) => `--${kind}`);
     const { program } = options;
+    // The program of an earlier version may not know the option.
+    const withDefault = options.api === true || options.kubeconfig !== undefined || program !== undefined;
+    const api = withDefault ? [] : ['--no-api'];
     const up = [
       'up',
       '--manifests',
@@ -128,6 +133,7 @@ export class TestNode {
       ...elsewhere,
       ...containerd,
       ...cluster,
+      ...api,
       ...(options.up ?? []),
     ];
     await startUp(folder, up, program);

@@ -154,7 +154,7 @@ function helpful(text: string): string {
   if (TYPES.has(given)) return `error: unknown command '${given}'\nit is "kubus get ${given}"\n`;
   if (!OF_KUBECTL.has(given))
     return kept.includes('Did you mean') ? kept : `${kept.trimEnd()}\n"kubus --help" lists the commands\n`;
-  return `${kept.trimEnd()}\na node runs the pods of its folder of manifests: put files there or remove them, "kubus up --help" has --manifests; on a node of "kubus up --api" it is "kubus kubectl ${given}"\n`;
+  return `${kept.trimEnd()}\na node runs the pods of its folder of manifests: put files there or remove them, "kubus up --help" has --manifests; with the node's API it is "kubus kubectl ${given}"\n`;
 }
 
 /** Says why a command has no `--output`, where that is what it was given. */

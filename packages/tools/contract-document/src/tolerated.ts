@@ -13,7 +13,7 @@ export const tolerated: readonly Tolerated[] = [
   {
     ...{ kind: 'refused by the earlier', of: 'service.fact.instance.v1', field: 'service' },
     because:
-      'only a node of up --api has kube-api, which exchanges nothing with services: an earlier one that refuses its announcement misses nothing',
+      'only a private node with its own API has kube-api, which exchanges nothing with services: an earlier one that refuses its announcement misses nothing',
   },
   {
     ...{ kind: 'refused by the earlier', of: 'node.event.process.v1', field: 'service' },

@@ -11,7 +11,7 @@ export function addDown(program: Command): void {
     .command('down')
     .description('stop a node and remove everything it has on this machine; also after a crash')
     .option('--grace <seconds>', 'grace period of the containers in seconds', seconds, 3)
-    .option('--keep', 'keep the objects of the node’s Kubernetes API for the next "up --api" of this name')
+    .option('--keep', 'keep the objects of the node’s Kubernetes API for the next "up" of this name')
     .addOption(outputOption())
     .action(async (options: DownOptions, command: Command) => {
       const { node } = command.optsWithGlobals<{ node: string }>();

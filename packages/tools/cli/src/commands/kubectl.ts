@@ -24,7 +24,7 @@ const LAST_WORDS = 4096;
 export function addKubeconfig(program: Command): void {
   program
     .command('kubeconfig')
-    .description('print the path of the kubeconfig of a node that has a Kubernetes API (up --api)')
+    .description('print the path of the kubeconfig of a node that has a Kubernetes API')
     .action((_options: object, command: Command) => {
       print(kubeconfigOf(command.optsWithGlobals<{ node: string }>().node));
     });
@@ -36,7 +36,7 @@ export function addKubectl(program: Command): void {
     .argument('[args...]', 'what kubectl is given')
     .passThroughOptions()
     .allowUnknownOption()
-    .description('run the machine’s kubectl with the Kubernetes API of a node (up --api)')
+    .description('run the machine’s kubectl with the Kubernetes API of a node')
     .action(async (args: string[], _options: object, command: Command) => {
       await kubectl(kubeconfigOf(command.optsWithGlobals<{ node: string }>().node), args);
     });
@@ -45,11 +45,11 @@ export function addKubectl(program: Command): void {
 /** @throws UserError when the node has none. */
 function kubeconfigOf(node: string): string {
   const dir = nodeDir(node);
-  if (!existsSync(dir.root)) throw noSuchNode(node, '--api');
+  if (!existsSync(dir.root)) throw noSuchNode(node);
   const path = adminKubeconfig(dir);
   if (!existsSync(path)) {
     throw new UserError(
-      `node ${node} has no Kubernetes API: remove it with "kubus down", and start it with ${upCommand(node, '--api')}`,
+      `node ${node} has no Kubernetes API: remove it with "kubus down", and start it with ${upCommand(node)}`,
     );
   }
   return path;

@@ -75,8 +75,9 @@ export function upOptions(): Option[] {
     ).argParser(existingPath),
     new Option(
       '--api',
-      'give the node a Kubernetes API of its own, for kubectl: see kubus kubectl, kubus kubeconfig',
+      'give the node a Kubernetes API of its own, for kubectl: see kubus kubectl, kubus kubeconfig; the default without --kubeconfig',
     ).conflicts('kubeconfig'),
+    new Option('--no-api', 'no API: the node runs the pods of its folder alone'),
     new Option(
       '--config <file>',
       'a KubeletConfiguration: pods, images, logs, DNS, eviction and reservations of the node (docs/tasks/run-a-pod.md)',

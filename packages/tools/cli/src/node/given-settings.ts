@@ -23,7 +23,7 @@ export interface SettingChange {
 export function settingsOf(options: UpOptions): GivenSettings {
   const { manifests, nats, hub, logLevel, containerd, kubeconfig, elsewhere, scale } = options;
   const { placement, config, network, publish, registry: registries, registryHosts } = options;
-  const { api = false, journal = false, observatory = false, faults = false } = options;
+  const { api = kubeconfig === undefined, journal = false, observatory = false, faults = false } = options;
   return {
     ...{ manifests, nats, hub, logLevel, journal, containerd, kubeconfig, elsewhere, placement, observatory, faults },
     api,
