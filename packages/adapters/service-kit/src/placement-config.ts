@@ -17,14 +17,17 @@ export const nodeServices = [
 /** Additional services of a member of a cluster. */
 export const clusterServices = ['object-cache', 'status-manager'] as const satisfies readonly ServiceName[];
 
-/** The services that can share a process. The observatory and kube-api, which wait for the disk, always have their own, so that they do not disturb the others. */
+/** The services that share a process when all do. The observatory and kube-api wait for the disk, which would disturb the others. */
 export const hostable = [...nodeServices, ...clusterServices] as const;
+
+/** The services that a group may name: kube-api, too, where memory counts more than the milliseconds of its writes. */
+const groupable = [...hostable, 'kube-api'] as const satisfies readonly ServiceName[];
 
 /** Services that share a process, by the name of their group. */
 export const groupsSchema = z
   .record(
     z.string().regex(/^[a-z]{1,20}$/, 'the name of a group is 1 to 20 letters from a to z'),
-    z.array(z.enum(hostable)).min(2, 'a group has at least two services'),
+    z.array(z.enum(groupable)).min(2, 'a group has at least two services'),
   )
   .refine((groups) => Object.keys(groups).length > 0, 'there is no group')
   .superRefine((groups, context) => {

@@ -79,6 +79,12 @@ describe('the processes of a node', () => {
     ]);
   });
 
+  test('kube-api has its own where all others share one, and is in one that a group names', () => {
+    expect(serviceProcesses({ ...shape('hosted'), api: true })).toEqual(['services', 'kube-api-0']);
+    const grouped = { ...shape({ api: ['kube-api', 'status-manager'] as const }), api: true };
+    expect(instancesIn('services-api', grouped)).toEqual(['kube-api-0', 'status-manager-0']);
+  });
+
   test('a service that the user runs shares none', () => {
     const node = { ...shape('hosted'), elsewhere: ['sync-loop'] };
     expect(serviceProcesses(node)).toEqual(['services', 'sync-loop-0']);

@@ -1,6 +1,7 @@
 import { cniBridge } from '@kubus/cni-bridge';
 import { configSources } from '@kubus/config-sources';
 import { criBridge } from '@kubus/cri-bridge';
+import { kubeApi } from '@kubus/kube-api';
 import { nodeAgent } from '@kubus/node-agent';
 import { nodeApi } from '@kubus/node-api';
 import { objectCache } from '@kubus/object-cache';
@@ -25,4 +26,5 @@ await runServices([
   nodeAgent,
   statusManager,
   nodeApi,
+  kubeApi,
 ]);
