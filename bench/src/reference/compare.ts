@@ -29,7 +29,7 @@ export async function compareWithReference(
   try {
     return {
       kubelet: await measured('the kubelet', () => startKubelet(plane, programs.kubelet)),
-      processes: await measured('separate processes', () => startKubus(plane)),
+      processes: await measured('separate processes', () => startKubus(plane, '--placement', 'separate')),
       hosted: await measured('hosted in one process', () => startKubus(plane, '--placement', 'hosted')),
     };
   } finally {

@@ -165,7 +165,7 @@ export const kubusFlagTable = {
   'hub-ca': plain(string, '', honoured),
   'hub-credentials': plain(string, '', honoured),
   /** Which services share a process: `separate`, `hosted` (all), or a file that names groups. */
-  placement: plain(string, 'separate', honoured),
+  placement: plain(string, 'hosted', honoured),
   /** The runtime handler whose network cni-bridge runs; none when it is empty, or when the runtime does not have it. */
   'runtime-handler': plain(string, 'kubus', honoured),
   /** The folder of the network configurations that cni-bridge runs in that case, and the folders of their plugins. */

@@ -130,7 +130,7 @@ describe('the flags', () => {
       parseCommandLine(['--cluster-dns=10.0.0.1', '--cluster-dns=10.0.0.2', '-v=4', ...headers]),
     );
     expect(shown).toMatchObject({ 'cluster-dns': '10.0.0.1,10.0.0.2', v: '4', 'max-pods': '110' });
-    expect(shown).toMatchObject({ placement: 'separate', help: 'false' });
+    expect(shown).toMatchObject({ placement: 'hosted', help: 'false' });
     expect(JSON.stringify(shown)).not.toContain('secret');
     expect(Object.keys(shown)).toHaveLength(Object.keys(configFlags).length + otherFlags.size);
   });
