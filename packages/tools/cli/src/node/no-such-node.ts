@@ -5,9 +5,9 @@ export function upCommand(node: string, more = ''): string {
   return `./kubus${node === 'node0' ? '' : ` --node ${node}`} up${more === '' ? '' : ` ${more}`}`;
 }
 
-/** The error of a command for a node that this machine does not have. */
-export function noSuchNode(node: string): UserError {
+/** The error of a command for a node that this machine does not have. @param more options with which it could do it */
+export function noSuchNode(node: string, more = ''): UserError {
   return new UserError(
-    `node ${node} does not exist on this machine: start it with ${upCommand(node)} ("./kubus ls" lists the nodes)`,
+    `node ${node} does not exist on this machine: start it with ${upCommand(node, more)} ("./kubus ls" lists the nodes)`,
   );
 }
