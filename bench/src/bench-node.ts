@@ -44,8 +44,13 @@ export class BenchNode implements Subject {
     try {
       await mkdir(manifestsOf(folder));
       const api = flags.includes('--api') ? [] : ['--no-api'];
-      const { code, stdout, stderr } = await runKubus(folder, ['up', '--manifests', manifestsOf(folder), ...api, ...flags])
-        .outcome;
+      const { code, stdout, stderr } = await runKubus(folder, [
+        'up',
+        '--manifests',
+        manifestsOf(folder),
+        ...api,
+        ...flags,
+      ]).outcome;
       if (code !== 0) throw new Error(`kubus up failed (${code}):\n${stdout}${stderr}`);
       const dir = testNode(folder);
       const tunnel = await Tunnel.open(dir);
