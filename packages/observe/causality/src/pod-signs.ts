@@ -1,4 +1,4 @@
-import { bareType, configEvent, podStatus, podWorker, typeOf } from '@kubus/contracts';
+import { CONFIG_MIRROR, bareType, configEvent, podStatus, podWorker, typeOf } from '@kubus/contracts';
 import { troubleOf } from './pod-trouble.ts';
 import { textAt, valueAt } from './summary.ts';
 
@@ -15,6 +15,8 @@ export interface PodSigns {
   readonly trouble?: string;
   /** Of a pod that its source does not pass on, since another has its name or UID; null: it does. */
   readonly refused?: { readonly namespace?: string; readonly name?: string } | null;
+  /** It is the mirror in the API of a static pod: that one has the story. */
+  readonly mirror?: true;
   /** Its worker's last sync failed, and is tried again. */
   readonly retried?: boolean;
 }
@@ -37,6 +39,7 @@ export function hasSigns(type: string): boolean {
 /** Of a fact or an event; undefined for one without them. `type`: without its version. `removed`: the fact was removed. */
 export function signsOf(type: string, removed: boolean, payload: unknown): PodSigns | undefined {
   if (ofSource.test(type)) {
+    if (isMirror(payload)) return { mirror: true, ...named(valueAt(payload, 'pod.metadata')) };
     const leaves = removed || textAt(payload, 'pod.metadata.deletionTimestamp') !== undefined;
     return { wanted: !leaves, refused: null, ...named(valueAt(payload, 'pod.metadata')) };
   }
@@ -51,6 +54,11 @@ export function signsOf(type: string, removed: boolean, payload: unknown): PodSi
   if (type !== status) return 'name' in ref ? ref : undefined;
   const trouble = troubleOf(valueAt(payload, 'status'))?.reason ?? '';
   return { ...ref, ...optional('phase', textAt(payload, 'status.phase')), ready: isReady(payload), trouble };
+}
+
+function isMirror(payload: unknown): boolean {
+  const annotations = valueAt(payload, 'pod.metadata.annotations');
+  return typeof annotations === 'object' && annotations !== null && CONFIG_MIRROR in annotations;
 }
 
 function isReady(payload: unknown): boolean {

@@ -102,9 +102,10 @@ export class RecordingReader {
     return readCompleteness(this.#database);
   }
 
-  /** Every pod that a message is about, in the order of its first message. */
+  /** Every pod that a message is about, in the order of its first message; but for mirrors of static pods, of which nothing runs. */
   pods(): PodSummary[] {
-    return this.#rows('SELECT * FROM pods ORDER BY first_at').map((row) => this.#summary(row));
+    const sql = "SELECT * FROM pods WHERE story ->> 'mirror' IS NULL ORDER BY first_at";
+    return this.#rows(sql).map((row) => this.#summary(row));
   }
 
   pod(uid: string): PodSummary | undefined {

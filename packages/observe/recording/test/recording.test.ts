@@ -276,6 +276,25 @@ describe('a pod in lists', () => {
   });
 });
 
+test('the mirror of a static pod is not in the list', () => {
+  const writer = create();
+  const of = (uid: string, annotations: object) => ({
+    pod: { metadata: { namespace: 'default', name: 'web', uid, annotations } },
+  });
+  writer.append([
+    made({ seq: 1, number: 1, pod: 'u1', type: 'config.fact.file/1', data: of('u1', {}) }),
+    made({
+      seq: 2,
+      number: 2,
+      pod: 'u2',
+      type: 'config.fact.api/1',
+      data: of('u2', { 'kubernetes.io/config.mirror': 'u1' }),
+    }),
+  ]);
+  writer.close();
+  expect(read(writer.path, (reader) => reader.pods().map(({ uid }) => uid))).toEqual(['u1']);
+});
+
 test('a pod of which there is only the event that its source does not pass it on has its name in the list', () => {
   const writer = create();
   const ref = { namespace: 'default', name: 'web', uid: 'u1' };
