@@ -7,7 +7,7 @@ export { loadStored } from './loader.ts';
 export { NatsTransport, fromNats } from './nats-transport.ts';
 export { readRecord } from './record.ts';
 export { RecordFollower, type RecordState } from './record-follower.ts';
-export { purgeRemovalMarks } from './removal-marks.ts';
+export { RemovalMarks } from './removal-marks.ts';
 export { type RecordStorage, defaultRecordLimits, ensureStreams, reachesStreams, removeStreams } from './streams.ts';
 export { type KeyedIdentity, MAX_NODES, type ServerNode, createIdentity, serverConfig } from './identities.ts';
 export {

@@ -4,7 +4,7 @@ import { silentLogger } from '@kubus/ports';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
 import * as z from 'zod';
-import { NatsTransport, STREAMS, purgeRemovalMarks } from '../src/index.ts';
+import { NatsTransport, RemovalMarks, STREAMS } from '../src/index.ts';
 import { type StoredFact, voidMarks } from '../src/removal-marks.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { clock, ids } from './ports.ts';
@@ -114,11 +114,18 @@ describe('removal marks in the store', () => {
     owner.remove('last');
     await removedLast.promise;
 
-    const purge = (before: number) => purgeRemovalMarks({ connection: streams, node: 'n', before, id: ids.hex(4) });
-    expect(await purge(0)).toBe(0);
+    const base = { connection: streams, node: 'n', clock, ids, logger: silentLogger };
+    const purge = async (options: { growth: number; ageMs: number }) => {
+      const marks = new RemovalMarks({ ...base, ...options });
+      marks.stop();
+      return marks.look();
+    };
+    expect(await purge({ growth: 0, ageMs: 60_000 })).toBe(0);
+    // The four keys and the completion mark.
+    expect(await purge({ growth: 6, ageMs: -60_000 })).toBe(0);
     // Not `last`: its owner's completion mark still lists it.
-    expect(await purge(clock.now() + 60_000)).toBe(1);
-    expect(await purge(clock.now() + 60_000)).toBe(0);
+    expect(await purge({ growth: 5, ageMs: -60_000 })).toBe(1);
+    expect(await purge({ growth: 0, ageMs: -60_000 })).toBe(0);
 
     const late = (await join('pod-workers')).reader(color);
     await late.whenPresent();

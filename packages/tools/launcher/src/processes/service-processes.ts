@@ -1,5 +1,5 @@
 import type { Bus } from '@kubus/bus';
-import { connectNats, purgeRemovalMarks, readSeed, streamsInstance } from '@kubus/bus-nats';
+import { RemovalMarks, connectNats, readSeed, streamsInstance } from '@kubus/bus-nats';
 import {
   type ServiceName,
   processEvent,
@@ -13,7 +13,6 @@ import {
   sharedServices,
   supportProcesses,
 } from '@kubus/contracts';
-import { toError } from '@kubus/ports';
 import {
   type AdjustableLogger,
   type Slot,
@@ -49,10 +48,6 @@ import { endProcesses, findProcesses } from './process-record.ts';
 import { ServiceShares } from './service-shares.ts';
 import { StuckServices } from './stuck-services.ts';
 import { type SupervisedProcess, Supervisor } from './supervisor.ts';
-
-/** How often removal marks of facts are purged, and how old they have to be, in milliseconds. */
-const PURGE_EVERY_MS = 600_000;
-const PURGE_AGE_MS = 300_000;
 
 /** Grace period of processes that an earlier launcher left behind, in milliseconds. */
 const GRACE_MS = 2_000;
@@ -105,7 +100,7 @@ export class ServiceProcesses {
   #bus: Bus | undefined;
   #faults: NodeFaults | undefined;
   #stuck: StuckServices | undefined;
-  #purging: NodeJS.Timeout | undefined;
+  #marks: RemovalMarks | undefined;
 
   /** Throws `SlotTaken` when another launcher of the node is running. */
   constructor(options: ServiceProcessesOptions) {
@@ -181,9 +176,10 @@ export class ServiceProcesses {
     const streams = await connect(streamsInstance);
     this.#streams = streams;
     const { hub = false } = this.#options;
-    this.#keptStreams = new NodeStreams({ connection: streams, node: dir.node, store: natsStore(dir), hub, logger });
+    const nodeStreams = { connection: streams, node: dir.node, logger };
+    this.#keptStreams = new NodeStreams({ ...nodeStreams, store: natsStore(dir), hub });
     await this.#keptStreams.ensure();
-    this.#purging = setInterval(() => void this.#purge(streams), PURGE_EVERY_MS);
+    this.#marks = new RemovalMarks({ ...nodeStreams, clock: systemClock, ids: systemIds });
     const connection = await connect(launcherInstance);
     this.#connection = connection;
     const { bus } = joinBus({
@@ -224,7 +220,7 @@ export class ServiceProcesses {
   async stop(): Promise<void> {
     this.#supervisor.stop();
     this.#stuck?.stop();
-    clearInterval(this.#purging);
+    this.#marks?.stop();
     await this.#faults?.end();
     await this.#connection?.close();
     this.#keptStreams?.stop();
@@ -350,18 +346,6 @@ export class ServiceProcesses {
   #named(key: string): string[] {
     checkOwnProcess(key, this.#shape);
     return this.#supervisor.names.filter((name) => name === key || serviceOfInstance(name) === key);
-  }
-
-  /** Purges old removal marks; after an error the next run purges them. */
-  async #purge(connection: NatsConnection): Promise<void> {
-    const { dir, logger } = this.#options;
-    const before = systemClock.now() - PURGE_AGE_MS;
-    try {
-      const count = await purgeRemovalMarks({ connection, node: dir.node, before, id: systemIds.hex(8) });
-      logger.debug({ count }, 'purged removal marks of facts');
-    } catch (error) {
-      logger.warn({ err: toError(error) }, 'cannot purge removal marks of facts; trying again later');
-    }
   }
 
   #emit(what: string, event: { what: 'started' | 'ended'; pid: number; status?: string }): void {
