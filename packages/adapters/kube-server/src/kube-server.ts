@@ -5,7 +5,7 @@ import type { Authority, KeyPair } from '@kubus/certificates';
 import type { Authorizer } from './authorization.ts';
 import { Identities } from './identity.ts';
 import type { Injection } from './injection.ts';
-import { type KubeletAddress, kubeletAddress, passLog, passProxy } from './pod-log.ts';
+import { type KubeletAddress, invalidNode, kubeletAddress, passLog, passProxy, proxiedNode } from './pod-log.ts';
 import { type UpgradedConnection, passStream } from './pod-stream.ts';
 import { Registry } from './registry.ts';
 import type { RequestInfo } from './request-info.ts';
@@ -60,7 +60,7 @@ export class KubeServer {
       issuer,
       authorize,
       log: (info, response) => this.#log(info, response),
-      proxy: async (info, response) => passProxy(info, { address: await this.#kubelet(info.name), client }, response),
+      proxy: async (info, response) => passProxy(info, { address: await this.#proxied(info.name), client }, response),
       stream: (info, connection) => this.#stream(info, connection),
       ...(serving && { tls: { authority, ...serving } }),
       ...(injection && { injection }),
@@ -103,6 +103,14 @@ export class KubeServer {
   async #podOnNode({ namespace, name }: RequestInfo): Promise<{ pod: KubeObject; address: KubeletAddress }> {
     const pod = this.registry.get(targetOf({ kind: 'Pod', namespace, name }));
     return { pod, address: await this.#kubelet(asText(pod.spec?.['nodeName'])) };
+  }
+
+  /** The address of the node's server that a request names: that server alone, whatever else listens there. @throws StatusError 400, 404. */
+  async #proxied(text: string): Promise<KubeletAddress> {
+    const { name, port } = proxiedNode(text);
+    const address = await this.#kubelet(name);
+    if (port !== '' && port !== String(address.port)) throw invalidNode(text);
+    return address;
   }
 
   /** The address of a node's server. @throws StatusError 404. */

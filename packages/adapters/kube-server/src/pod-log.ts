@@ -1,7 +1,16 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request } from 'node:https';
-import { asList, asText, at, badRequest, failure, type KubeObject, methodNotAllowed } from '@kubus/kube-objects';
+import {
+  asList,
+  asText,
+  at,
+  badRequest,
+  failure,
+  type KubeObject,
+  methodNotAllowed,
+  type StatusError,
+} from '@kubus/kube-objects';
 import { toError } from '@kubus/ports';
 import type { KeyPair } from '@kubus/certificates';
 import type { RequestInfo } from './request-info.ts';
@@ -69,6 +78,29 @@ export function onlyContainer({ metadata: { name }, spec = {} }: KubeObject): st
   const [first = ''] = names;
   if (names.length === 1) return first;
   throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${names.join(' ')}]`);
+}
+
+/** The node of a request that is passed on, and the TCP port of its server where the request names it. */
+export interface ProxiedNode {
+  readonly name: string;
+  /** Empty: not named. */
+  readonly port: string;
+}
+
+/**
+ * Reads `<name>`, `<name>:<port>` or `<scheme>:<name>:<port>`. Source: pkg/registry/core/node, ResourceLocation.
+ *
+ * @throws StatusError 400.
+ */
+export function proxiedNode(text: string): ProxiedNode {
+  const [, name = '', port = ''] = /^(?:(?:https?)?:(?=.*:))?([^:]+)(?::([^:]*))?$/.exec(text) ?? [];
+  if (name === '') throw invalidNode(text);
+  return { name, port };
+}
+
+/** The error for a node, or a TCP port of it, that nothing is passed on to. */
+export function invalidNode(text: string): StatusError {
+  return badRequest(`invalid node request ${JSON.stringify(text)}`);
 }
 
 /** The address at which a node reports that it serves. @throws StatusError. */

@@ -6,6 +6,8 @@ export type Selector = (object: KubeObject) => boolean;
 
 /** Field selectors of every kind. Source: API concepts, "Field selectors". */
 const COMMON_FIELDS = ['metadata.name', 'metadata.namespace'];
+/** Where they are not written they are false. Source: pkg/registry/core/node, pkg/registry/core/pod. */
+const FLAGS = new Set(['spec.unschedulable', 'spec.hostNetwork']);
 
 /**
  * @param text such as `spec.nodeName=node0,status.phase!=Failed`.
@@ -25,7 +27,7 @@ export function fieldSelector(text: string, fields: readonly string[]): Selector
     const path = field.split('.');
     return (object) => {
       const found = at(object, ...path);
-      const same = (typeof found === 'boolean' ? String(found) : asText(found)) === value;
+      const same = (FLAGS.has(field) ? String(found === true) : asText(found)) === value;
       return operator === '!=' ? !same : same;
     };
   });

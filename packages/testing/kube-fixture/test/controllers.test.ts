@@ -126,6 +126,11 @@ test('authorized users reach the API of a node through the API server', async ()
     cluster.raw(method, `/api/v1/nodes/${name}/proxy/stats/summary`, { query: { only_cpu_and_memory: 'true' } });
   expect(await served('c')).toMatchObject({ code: 200, body: { text: 'a line\n' } });
   expect(asked).toEqual(['kube-apiserver-kubelet-client of system:masters: /stats/summary?only_cpu_and_memory=true']);
+  for (const name of [`c:${port}`, `https:c:${port}`, 'c:', ':c:']) expect((await served(name)).code).toBe(200);
+  for (const name of ['c:1', 'a:b:c', 'a:b:c:d', `:${port}`]) {
+    const message = `invalid node request "${name}"`;
+    expect(await served(name)).toMatchObject({ code: 400, body: { reason: 'BadRequest', message } });
+  }
   expect((await served('none')).code).toBe(404);
   expect((await served('c', 'POST')).code).toBe(405);
   const stranger = Cluster.open(await server.kubeconfig({ username: 'stranger', groups: [] }));

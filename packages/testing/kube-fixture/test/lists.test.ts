@@ -55,6 +55,8 @@ describe('a list', () => {
     expect(await select(`spec.nodeName=${judged.node}`)).toEqual(['field-a']);
     expect(await select(`spec.nodeName!=${judged.node}`)).toEqual(['field-b']);
     expect(await select('status.phase=Pending,metadata.name=field-b')).toEqual(['field-b']);
+    expect(await select(`spec.nodeName=${judged.node},spec.hostNetwork=false`)).toEqual(['field-a']);
+    expect(await select(`spec.nodeName=${judged.node},spec.hostNetwork=true`)).toEqual([]);
     expect(await list({ fieldSelector: 'spec.nothing=a' }, 'pods')).toMatchObject({ code: 400 });
   });
 

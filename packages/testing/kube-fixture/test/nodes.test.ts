@@ -92,6 +92,19 @@ describe('a node', () => {
     expect(cordoned).toMatchObject({ spec: { unschedulable: true }, status: { phase: 'Running' } });
   });
 
+  test('without the field that would make it so is selected as not unschedulable', async () => {
+    const name = `${judged.node}-free`;
+    await judged.cluster.create({ apiVersion: 'v1', kind: 'Node', metadata: { name } });
+    const selected = async (unschedulable: string) => {
+      const fieldSelector = `spec.unschedulable=${unschedulable},metadata.name=${name}`;
+      return (await judged.cluster.raw('GET', '/api/v1/nodes', { query: { fieldSelector } })).body['items'];
+    };
+    expect(await selected('false')).toHaveLength(1);
+    expect(await selected('true')).toHaveLength(0);
+    expect(await selected('')).toHaveLength(0);
+    await judged.cluster.delete({ kind: 'Node', name });
+  });
+
   test('can have podCIDRs set only once', async () => {
     const give = (podCIDR: string) =>
       judged.patch(`/api/v1/nodes/${judged.node}`, 'merge', { spec: { podCIDR, podCIDRs: [podCIDR] } });
