@@ -1,11 +1,21 @@
 import type { KeyObject } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Writable } from 'node:stream';
 import { type KubeObject, asText } from '@kubus/kube-objects';
 import type { Authority, KeyPair } from '@kubus/certificates';
 import type { Authorizer } from './authorization.ts';
 import { Identities } from './identity.ts';
 import type { Injection } from './injection.ts';
-import { type KubeletAddress, invalidNode, kubeletAddress, passLog, passProxy, proxiedNode } from './pod-log.ts';
+import { sendLog } from './log-socket.ts';
+import {
+  type KubeletAddress,
+  invalidNode,
+  kubeletAddress,
+  openLog,
+  passProxy,
+  proxiedNode,
+  respond,
+} from './pod-log.ts';
 import { type UpgradedConnection, passStream } from './pod-stream.ts';
 import { Registry } from './registry.ts';
 import type { RequestInfo } from './request-info.ts';
@@ -59,7 +69,8 @@ export class KubeServer {
       identities,
       issuer,
       authorize,
-      log: (info, response) => this.#log(info, response),
+      log: async (info, response) => respond(await this.#openLog(info, response), response),
+      logSocket: async (info, connection) => sendLog(await this.#openLog(info, connection.socket), connection),
       proxy: async (info, response) => passProxy(info, { address: await this.#proxied(info.name), client }, response),
       stream: (info, connection) => this.#stream(info, connection),
       ...(serving && { tls: { authority, ...serving } }),
@@ -87,10 +98,10 @@ export class KubeServer {
     for (const watch of this.#http.watches) watch.bookmark();
   }
 
-  async #log(info: RequestInfo, response: ServerResponse): Promise<void> {
+  async #openLog(info: RequestInfo, reader: Writable): Promise<IncomingMessage> {
     const { client } = this.#options;
     const { pod, address } = await this.#podOnNode(info);
-    await passLog(pod, info, { address, client }, response);
+    return openLog(pod, info, { address, client }, reader);
   }
 
   async #stream(info: RequestInfo, connection: UpgradedConnection): Promise<void> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request } from 'node:https';
+import type { Writable } from 'node:stream';
 import {
   asList,
   asText,
@@ -28,21 +29,23 @@ export interface Kubelet {
 }
 
 /**
- * Passes a request for a pod's log on to its node, as the API server's own client. Source: pkg/registry/core/pod.
+ * Asks a pod's node for its log, as the API server's own client. Source: pkg/registry/core/pod.
  *
+ * @param reader ends the request when it closes.
+ * @returns the node's response, whose body has just begun.
  * @throws StatusError 400 for a container that has to be named, or a pod without a node; 500 when the node does not answer.
  */
-export async function passLog(
+export async function openLog(
   pod: KubeObject,
   info: RequestInfo,
   kubelet: Kubelet,
-  response: ServerResponse,
-): Promise<void> {
+  reader: Writable,
+): Promise<IncomingMessage> {
   const { name, namespace = '' } = pod.metadata;
   const query = new URLSearchParams(info.query);
   const container = query.get('container') ?? onlyContainer(pod);
   query.delete('container');
-  await passOn(`/containerLogs/${namespace}/${name}/${container}?${query.toString()}`, kubelet, response);
+  return ask(`/containerLogs/${namespace}/${name}/${container}?${query.toString()}`, kubelet, reader);
 }
 
 /**
@@ -53,21 +56,25 @@ export async function passLog(
 export async function passProxy(info: RequestInfo, kubelet: Kubelet, response: ServerResponse): Promise<void> {
   if (info.method !== 'GET') throw methodNotAllowed();
   const path = info.subresource.replace(/^proxy/, '') || '/';
-  await passOn(`${path}?${info.query.toString()}`, kubelet, response);
+  respond(await ask(`${path}?${info.query.toString()}`, kubelet, response), response);
 }
 
-/** Requests a path of a node's server and returns the response. @throws StatusError 500 when the node does not answer. */
-async function passOn(path: string, { address, client }: Kubelet, response: ServerResponse): Promise<void> {
+/** Requests a path of a node's server. @throws StatusError 500 when the node does not answer. */
+async function ask(path: string, { address, client }: Kubelet, reader: Writable): Promise<IncomingMessage> {
   const asked = request({ ...address, path, cert: client.certificate, key: client.key, rejectUnauthorized: false });
-  response.once('close', () => asked.destroy());
+  reader.once('close', () => asked.destroy());
   asked.end();
-  let answer: IncomingMessage;
   try {
-    [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    return answer;
   } catch (error) {
     const why = toError(error).message;
     throw failure(500, 'InternalError', `Get "https://${address.host}:${address.port}${path}": ${why}`, {});
   }
+}
+
+/** Answers with the response of a node. */
+export function respond(answer: IncomingMessage, response: ServerResponse): void {
   response.writeHead(answer.statusCode ?? 500, { 'content-type': answer.headers['content-type'] ?? 'text/plain' });
   answer.pipe(response);
 }

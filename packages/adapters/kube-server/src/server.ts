@@ -36,6 +36,7 @@ import { type Identities, type User } from './identity.ts';
 import type { Fault, Injection, Outcome } from './injection.ts';
 import { actingUser } from './impersonation.ts';
 import { openApi } from './openapi.ts';
+import { isPodLog } from './log-socket.ts';
 import { type UpgradedConnection, isPodStream } from './pod-stream.ts';
 import type { Registry } from './registry.ts';
 import { type RequestInfo, requestInfo, servedBy } from './request-info.ts';
@@ -58,6 +59,8 @@ export interface ServerParts {
   readonly log: (info: RequestInfo, response: ServerResponse) => Promise<void>;
   /** Answers a request for what a node serves itself. */
   readonly proxy: (info: RequestInfo, response: ServerResponse) => Promise<void>;
+  /** Answers a request for a pod's log by a WebSocket. */
+  readonly logSocket: (info: RequestInfo, connection: UpgradedConnection) => Promise<void>;
   /** Answers a request for a stream of a pod. */
   readonly stream: (info: RequestInfo, connection: UpgradedConnection) => Promise<void>;
   /** Left out: plain HTTP. */
@@ -192,12 +195,14 @@ export class ApiHttpServer {
       if (user === undefined) throw unauthorized();
       const release = this.#bounds.enter(user.username, true);
       socket.once('close', release);
-      if (!isPodStream(info)) throw badRequest('nothing here can be upgraded');
+      const { stream, logSocket } = this.#parts;
+      const isLog = isPodLog(info);
+      if (!isLog && !isPodStream(info)) throw badRequest('nothing here can be upgraded');
       const acting = actingUser(user, request, this.#parts.authorize);
-      const attributes = { ...attributesOf(info, acting), verb: 'create' };
+      const attributes = { ...attributesOf(info, acting), verb: isLog ? 'get' : 'create' };
       const reason = this.#parts.authorize(attributes);
       if (reason !== undefined) throw denied(attributes, reason);
-      await this.#parts.stream(info, connection);
+      await (isLog ? logSocket : stream)(info, connection);
     } catch (error) {
       const response = new ServerResponse(request);
       response.shouldKeepAlive = false;
