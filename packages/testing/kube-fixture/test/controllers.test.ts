@@ -80,6 +80,7 @@ test('pods without a node are bound to the first ready, schedulable node', async
     spec: { nodeName: 'c' },
     status: { conditions: [{ type: 'PodScheduled', status: 'True' }] },
   });
+  expect(server.get({ kind: 'Node', name: 'c' }).spec).toEqual({});
   server.create(pod('late'));
   await server.waitFor({ kind: 'Pod', name: 'late' }, ({ spec }) => spec?.['nodeName'] === 'c');
 });

@@ -19,10 +19,8 @@ export function startScheduler(registry: Registry, onError: (error: Error) => vo
     for (const node of store.list('nodes')) {
       const taints = taintsOf(node);
       if (taints === undefined) continue;
-      registry.replace(targetOf(nameOf(node)), {
-        ...node,
-        spec: { ...node.spec, taints },
-      });
+      const { taints: _, ...spec } = node.spec ?? {};
+      registry.replace(targetOf(nameOf(node)), { ...node, spec: { ...spec, ...(taints.length > 0 && { taints }) } });
     }
     const nodes = store.list('nodes').filter(isRegistered);
     const pods = store.list('pods');
