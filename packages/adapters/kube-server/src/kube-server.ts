@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
-import { type KubeObject, asText } from '@kubus/kube-objects';
+import { type KubeObject, type StatusError, asText, badRequest } from '@kubus/kube-objects';
 import type { Authority, KeyPair } from '@kubus/certificates';
 import type { Authorizer } from './authorization.ts';
 import { Identities } from './identity.ts';
@@ -11,12 +11,13 @@ import {
   type KubeletAddress,
   invalidNode,
   kubeletAddress,
+  logPath,
   openLog,
   passProxy,
   proxiedNode,
   respond,
 } from './pod-log.ts';
-import { type UpgradedConnection, passStream } from './pod-stream.ts';
+import { type UpgradedConnection, passStream, streamPath } from './pod-stream.ts';
 import { Registry } from './registry.ts';
 import type { RequestInfo } from './request-info.ts';
 import { ApiHttpServer } from './server.ts';
@@ -69,8 +70,8 @@ export class KubeServer {
       identities,
       issuer,
       authorize,
-      log: async (info, response) => respond(await this.#openLog(info, response), response),
-      logSocket: async (info, connection) => sendLog(await this.#openLog(info, connection.socket), connection),
+      log: async (info, response) => this.#log(info, response),
+      logSocket: async (info, connection) => this.#logSocket(info, connection),
       proxy: async (info, response) => passProxy(info, { address: await this.#proxied(info.name), client }, response),
       stream: (info, connection) => this.#stream(info, connection),
       ...(serving && { tls: { authority, ...serving } }),
@@ -98,22 +99,39 @@ export class KubeServer {
     for (const watch of this.#http.watches) watch.bookmark();
   }
 
-  async #openLog(info: RequestInfo, reader: Writable): Promise<IncomingMessage> {
+  async #log(info: RequestInfo, response: ServerResponse): Promise<void> {
+    const log = await this.#openLog(info, response);
+    if (log === undefined) response.writeHead(204).end();
+    else respond(log, response);
+  }
+
+  async #logSocket(info: RequestInfo, connection: UpgradedConnection): Promise<void> {
+    const log = await this.#openLog(info, connection.socket);
+    if (log === undefined) throw withoutNode(info);
+    sendLog(log, connection);
+  }
+
+  /** Undefined for a pod without a node. @throws StatusError. */
+  async #openLog(info: RequestInfo, reader: Writable): Promise<IncomingMessage | undefined> {
     const { client } = this.#options;
-    const { pod, address } = await this.#podOnNode(info);
-    return openLog(pod, info, { address, client }, reader);
+    const pod = this.#pod(info);
+    const path = logPath(pod, info);
+    const node = asText(pod.spec?.['nodeName']);
+    if (node === '') return undefined;
+    return openLog(info.name, path, { address: await this.#kubelet(node), client }, reader);
   }
 
   async #stream(info: RequestInfo, connection: UpgradedConnection): Promise<void> {
     const { client } = this.#options;
-    const { pod, address } = await this.#podOnNode(info);
-    await passStream(pod, info, { address, client }, connection);
+    const pod = this.#pod(info);
+    const path = streamPath(pod, info);
+    const node = asText(pod.spec?.['nodeName']);
+    if (node === '') throw withoutNode(info);
+    await passStream(path, { address: await this.#kubelet(node), client }, connection);
   }
 
-  /** The pod of a request, and the address of its node's server. */
-  async #podOnNode({ namespace, name }: RequestInfo): Promise<{ pod: KubeObject; address: KubeletAddress }> {
-    const pod = this.registry.get(targetOf({ kind: 'Pod', namespace, name }));
-    return { pod, address: await this.#kubelet(asText(pod.spec?.['nodeName'])) };
+  #pod({ namespace, name }: RequestInfo): KubeObject {
+    return this.registry.get(targetOf({ kind: 'Pod', namespace, name }));
   }
 
   /** The address of the node's server that a request names: that server alone, whatever else listens there. @throws StatusError 400, 404. */
@@ -129,4 +147,8 @@ export class KubeServer {
     const node = this.registry.get(targetOf({ kind: 'Node', name }));
     return this.#options.kubelet?.(node) ?? kubeletAddress(node);
   }
+}
+
+function withoutNode({ name }: RequestInfo): StatusError {
+  return badRequest(`pod ${name} does not have a host assigned`);
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { badRequest, failure } from '@kubus/kube-objects';
+import { badRequest } from '@kubus/kube-objects';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { UpgradedConnection } from './pod-stream.ts';
 import type { RequestInfo } from './request-info.ts';
@@ -28,9 +27,9 @@ export function isPodLog({ method, plural, group, subresource }: RequestInfo): b
  * k8s.io/apiserver/pkg/endpoints/handlers/responsewriters, StreamObject.
  *
  * @param log the response of the node.
- * @throws StatusError 400 for another protocol; the node's code when it has no such log.
+ * @throws StatusError 400 for another protocol.
  */
-export async function sendLog(log: IncomingMessage, { request, socket, head }: UpgradedConnection): Promise<void> {
+export function sendLog(log: IncomingMessage, { request, socket, head }: UpgradedConnection): void {
   const { 'sec-websocket-protocol': offered = '', upgrade = '' } = request.headers;
   const protocols = offered.split(',').map((protocol) => protocol.trim());
   if (upgrade.toLowerCase() !== 'websocket') throw badRequest('a log is read by WebSocket, or without an upgrade');
@@ -39,8 +38,6 @@ export async function sendLog(log: IncomingMessage, { request, socket, head }: U
       `requested protocol(s) are not supported: [${protocols.join(' ')}]; supports [${PROTOCOLS.join(' ')}]`,
     );
   }
-  const { statusCode = 500 } = log;
-  if (statusCode !== 200) throw failure(statusCode, '', await text(log));
   sockets.handleUpgrade(request, socket, head, (client) => void copy(log, client));
 }
 

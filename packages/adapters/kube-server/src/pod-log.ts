@@ -29,23 +29,61 @@ export interface Kubelet {
 }
 
 /**
- * Asks a pod's node for its log, as the API server's own client. Source: pkg/registry/core/pod.
+ * The path of a pod's log in the API of its node. Source: pkg/registry/core/pod, LogLocation.
  *
+ * @throws StatusError 400 for a container that has to be named, or that the pod does not have.
+ */
+export function logPath(pod: KubeObject, { query }: RequestInfo): string {
+  const { name, namespace = '' } = pod.metadata;
+  const asked = new URLSearchParams(query);
+  asked.delete('container');
+  return `/containerLogs/${namespace}/${name}/${containerOf(pod, query.get('container') ?? '')}?${asked.toString()}`;
+}
+
+/**
+ * Asks a pod's node for its log, as the API server's own client.
+ *
+ * @param name of the pod.
  * @param reader ends the request when it closes.
  * @returns the node's response, whose body has just begun.
- * @throws StatusError 400 for a container that has to be named, or a pod without a node; 500 when the node does not answer.
+ * @throws StatusError what the node says against it; 500 when the node does not answer.
  */
 export async function openLog(
-  pod: KubeObject,
-  info: RequestInfo,
+  name: string,
+  path: string,
   kubelet: Kubelet,
   reader: Writable,
 ): Promise<IncomingMessage> {
-  const { name, namespace = '' } = pod.metadata;
-  const query = new URLSearchParams(info.query);
-  const container = query.get('container') ?? onlyContainer(pod);
-  query.delete('container');
-  return ask(`/containerLogs/${namespace}/${name}/${container}?${query.toString()}`, kubelet, reader);
+  const answer = await ask(path, kubelet, reader);
+  const { statusCode: code = 500 } = answer;
+  if (code >= 200 && code <= 206) return answer;
+  throw refusedLog(name, code, await beginOf(answer));
+}
+
+/** Source: k8s.io/apiserver/pkg/registry/generic/rest, response_checker.go. */
+function refusedLog(name: string, code: number, text: string): StatusError {
+  if (code === 500)
+    return failure(500, 'InternalError', `Internal error occurred: ${text}`, { causes: [{ message: text }] });
+  if (code === 400) return badRequest(text);
+  const [reason, message] =
+    code === 404
+      ? ['NotFound', 'the server could not find the requested resource']
+      : ['', `the server responded with the status code ${code} but did not return more information`];
+  return failure(code, reason, `${message} ( pods/log ${name})`, { name, kind: 'pods/log' });
+}
+
+/** How much of a refusal is read, in bytes. */
+const REFUSAL_BYTES = 50_000;
+
+async function beginOf(answer: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of answer) {
+    parts.push(part as Buffer);
+    size += (part as Buffer).length;
+    if (size >= REFUSAL_BYTES) break;
+  }
+  return Buffer.concat(parts).subarray(0, REFUSAL_BYTES).toString();
 }
 
 /**
@@ -79,12 +117,23 @@ export function respond(answer: IncomingMessage, response: ServerResponse): void
   answer.pipe(response);
 }
 
-/** The container of a pod that has only one. @throws StatusError 400. */
-export function onlyContainer({ metadata: { name }, spec = {} }: KubeObject): string {
-  const names = asList(spec['containers']).map((container) => asText(at(container, 'name')));
+/**
+ * The container that a request is for: the only one of its pod if it names none. Source: pkg/registry/core/pod, validateContainer.
+ *
+ * @param named empty: none.
+ * @throws StatusError 400.
+ */
+export function containerOf({ metadata: { name }, spec = {} }: KubeObject, named: string): string {
+  const namesIn = (field: string) => asList(spec[field]).map((container) => asText(at(container, 'name')));
+  const names = namesIn('containers');
+  const all = [...namesIn('initContainers'), ...names, ...namesIn('ephemeralContainers')];
+  if (named !== '') {
+    if (all.includes(named)) return named;
+    throw badRequest(`container ${named} is not valid for pod ${name}`);
+  }
   const [first = ''] = names;
   if (names.length === 1) return first;
-  throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${names.join(' ')}]`);
+  throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${all.join(' ')}]`);
 }
 
 /** The node of a request that is passed on, and the TCP port of its server where the request names it. */

@@ -5,7 +5,7 @@ import { type TLSSocket, connect } from 'node:tls';
 import { failure, type KubeObject } from '@kubus/kube-objects';
 import { toError } from '@kubus/ports';
 import type { KeyPair } from '@kubus/certificates';
-import { type KubeletAddress, onlyContainer } from './pod-log.ts';
+import { type KubeletAddress, containerOf } from './pod-log.ts';
 import { isSet, type RequestInfo } from './request-info.ts';
 
 /** A connection that its client wants to upgrade to another protocol. */
@@ -31,16 +31,15 @@ export function isPodStream({ plural, group, subresource }: RequestInfo): boolea
  * server uses SPDY to nodes for clients with WebSockets; this one leaves the protocol to the node. Source:
  * pkg/registry/core/pod.
  *
- * @throws StatusError 400 for a container that has to be named; 500 when the node does not answer.
+ * @param path see {@link streamPath}.
+ * @throws StatusError 500 when the node does not answer.
  */
 export async function passStream(
-  pod: KubeObject,
-  info: RequestInfo,
+  path: string,
   node: { address: KubeletAddress; client: KeyPair },
   { request, socket, head }: UpgradedConnection,
 ): Promise<void> {
   const { address, client } = node;
-  const path = streamPath(pod, info);
   // Node.js has allowHalfOpen without a type for it.
   const options = {
     ...address,
@@ -67,7 +66,12 @@ export async function passStream(
   socket.pipe(kubelet).pipe(socket);
 }
 
-function streamPath(pod: KubeObject, { query, subresource }: RequestInfo): string {
+/**
+ * The path of a stream of a pod in the API of its node.
+ *
+ * @throws StatusError 400 for a container that has to be named, or that the pod does not have.
+ */
+export function streamPath(pod: KubeObject, { query, subresource }: RequestInfo): string {
   const { name, namespace = '' } = pod.metadata;
   const kind = kinds[subresource] ?? '';
   const asked = new URLSearchParams();
@@ -76,7 +80,7 @@ function streamPath(pod: KubeObject, { query, subresource }: RequestInfo): strin
     if (!flags.has(parameter)) asked.append(names[parameter] ?? parameter, value);
     else if (isSet(query, parameter)) asked.append(names[parameter] ?? parameter, '1');
   }
-  const container = kind === 'portForward' ? [] : [query.get('container') ?? onlyContainer(pod)];
+  const container = kind === 'portForward' ? [] : [containerOf(pod, query.get('container') ?? '')];
   return `/${[kind, namespace, name, ...container].join('/')}?${asked.toString()}`;
 }
 

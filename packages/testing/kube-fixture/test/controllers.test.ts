@@ -29,7 +29,8 @@ beforeEach(async () => {
     if (!(socket instanceof TLSSocket)) return;
     const { CN, O } = socket.getPeerCertificate().subject;
     asked.push(`${String(CN)} of ${String(O)}: ${request.url ?? ''}`);
-    response.writeHead(request.url?.includes('none') === true ? 404 : 200).end('a line\n');
+    const [, code = '200'] = /sinceSeconds=(\d+)/.exec(request.url ?? '') ?? [];
+    response.writeHead(Number(code)).end(code === '200' ? 'a line\n' : 'the reason of the node');
   });
   kubelet.listen(0, '127.0.0.1');
   await once(kubelet, 'listening');
@@ -80,7 +81,7 @@ test('pods without a node are bound to the first ready, schedulable node', async
     spec: { nodeName: 'c' },
     status: { conditions: [{ type: 'PodScheduled', status: 'True' }] },
   });
-  expect(server.get({ kind: 'Node', name: 'c' }).spec).toEqual({});
+  expect(server.get({ kind: 'Node', name: 'c' })?.spec).toEqual({});
   server.create(pod('late'));
   await server.waitFor({ kind: 'Pod', name: 'late' }, ({ spec }) => spec?.['nodeName'] === 'c');
 });
@@ -101,9 +102,22 @@ describe('the log of a pod', () => {
     expect(await log('one', { tailLines: '3' })).toMatchObject({ code: 200, body: { text: 'a line\n' } });
     expect(await log('two')).toMatchObject({ code: 400, body: { reason: 'BadRequest' } });
     expect((await log('two', { container: 'y', follow: 'true' })).code).toBe(200);
-    expect((await log('one', { container: 'none' })).code).toBe(404);
     const who = 'kube-apiserver-kubelet-client of system:masters: /containerLogs/default';
-    expect(asked).toEqual([`${who}/one/c?tailLines=3`, `${who}/two/y?follow=true`, `${who}/one/none?`]);
+    expect(asked).toEqual([`${who}/one/c?tailLines=3`, `${who}/two/y?follow=true`]);
+  });
+
+  test('is refused in the words of its node', async () => {
+    server.create(node('c', true));
+    server.create(pod('one'));
+    await server.waitFor({ kind: 'Pod', name: 'one' }, ({ spec }) => spec?.['nodeName'] !== undefined);
+    const refused = async (code: number) => (await log('one', { sinceSeconds: String(code) })).body;
+    expect(await refused(400)).toMatchObject({ code: 400, reason: 'BadRequest', message: 'the reason of the node' });
+    expect(await refused(404)).toMatchObject({
+      ...{ code: 404, reason: 'NotFound', message: 'the server could not find the requested resource ( pods/log one)' },
+      details: { name: 'one', kind: 'pods/log' },
+    });
+    const why = 'Internal error occurred: the reason of the node';
+    expect(await refused(500)).toMatchObject({ code: 500, reason: 'InternalError', message: why });
   });
 
   test('is unavailable if its node does not answer', async () => {

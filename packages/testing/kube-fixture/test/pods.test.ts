@@ -246,3 +246,15 @@ test('a pod can be bound only once', async () => {
   expect(pod).toMatchObject({ metadata: { generation: 1 }, spec: { nodeName: judged.node } });
   expect(await bind()).toMatchObject(refused(409, 'Conflict', /pod bound is already assigned to node/));
 });
+
+test('the log of a pod is of a container that it has, and empty before it has a node', async () => {
+  const named = (...names: string[]) => names.map((name) => ({ name, image: 'busybox:1' }));
+  await judged.pod('several', { nodeName: '', initContainers: named('first'), containers: named('one', 'two') });
+  const log = async (container?: string) =>
+    judged.cluster.raw('GET', judged.path('pods/several/log'), container === undefined ? {} : { query: { container } });
+  const choose = /^a container name must be specified for pod several, choose one of: \[first one two\]$/;
+  expect(await log()).toMatchObject(refused(400, 'BadRequest', choose));
+  const message = /^container three is not valid for pod several$/;
+  expect(await log('three')).toMatchObject(refused(400, 'BadRequest', message));
+  expect(await log('two')).toMatchObject({ code: 204, body: { text: '' } });
+});
