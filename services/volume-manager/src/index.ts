@@ -8,6 +8,7 @@ import { release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { CsiService } from './csi/csi-service.ts';
 import { OPERATION_SECONDS, timedHost } from './host/timed-host.ts';
+import { ProjectQuotas } from './host/project-quotas.ts';
 import { createVolumeHost } from './host/volume-host.ts';
 import { VolumeManager } from './volume-manager.ts';
 import { addVolumeMetrics } from './usage/volume-metrics.ts';
@@ -32,16 +33,25 @@ export const volumeManager: ServiceDefinition = {
     await makeShared(root);
     const objects = config.objects && new ObjectClient(config.objects.socket);
     const csi = await CsiService.start({ root, bus, clock, logger, values: objects });
+    const quotas = new ProjectQuotas({ root, logger });
+    await quotas.releaseMissing();
     const times = { operations: new Distribution(OPERATION_SECONDS), wholes: new Distribution(OPERATION_SECONDS) };
     const manager = await VolumeManager.start({
       bus,
       clock,
       logger,
       records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger, reserve }),
-      host: timedHost(createVolumeHost({ root, clock, logger, objects, csi: csi.volumes }), times, () => clock.now()),
+      host: timedHost(createVolumeHost({ root, clock, logger, objects, csi: csi.volumes, quotas }), times, () =>
+        clock.now(),
+      ),
       csiUses: () => csi.volumes.uses,
       objects,
-      settings: { root, memory: BigInt(totalmem()), noSwap: hasNoSwap(release()) },
+      settings: {
+        root,
+        memory: BigInt(totalmem()),
+        noSwap: hasNoSwap(release()),
+        projectQuotas: config.pods.projectQuotas,
+      },
       ...(config.apiServer === undefined && { allocatable: nodeResources(config) }),
       sizeLimits: config.eviction.storageLimits,
       eventRate: config.events,
@@ -49,7 +59,7 @@ export const volumeManager: ServiceDefinition = {
     csi.onRegistered(() => manager.tryAgain());
     health.ready('pods', () => (manager.ready ? undefined : 'not every pod has been checked yet'));
     const volumes = () => manager.volumes;
-    const usages = new VolumeUsages({ clock, volumes, usage: ({ step }) => volumeUsage(step, csi.volumes) });
+    const usages = new VolumeUsages({ clock, volumes, usage: ({ step }) => volumeUsage(step, csi.volumes, quotas) });
     serveVolumeStats(bus, usages);
     addVolumeMetrics(metrics, { times, usages, volumes });
     metrics.add({

@@ -1,6 +1,6 @@
 import type { MountedVolume } from '@kubus/contracts';
 import { KubusError } from '@kubus/ports';
-import type { SubPathPlace, VolumeStep } from '@kubus/volume';
+import type { FolderStep, SubPathPlace, VolumeStep } from '@kubus/volume';
 
 /**
  * Thrown when something that a volume is made of is not available yet, which is not a failure. The message says what
@@ -63,7 +63,7 @@ export interface VolumeHost {
   /** Unmounts and removes all volumes of a pod; does nothing when it has none. Throws while one is in use. */
   remove(uid: string): Promise<void>;
   /** Disk usage of a folder in bytes; undefined when it cannot be read. */
-  usage(folder: string): Promise<bigint | undefined>;
+  usage(folder: Pick<FolderStep, 'path' | 'quota'>): Promise<bigint | undefined>;
   /** UIDs of the pods that have a folder for volumes. */
   pods(): Promise<string[]>;
 }

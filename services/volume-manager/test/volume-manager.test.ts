@@ -236,7 +236,7 @@ describe('a pod', () => {
 
   test('is not measured where size limits are not enforced', async () => {
     const measured: string[] = [];
-    const counting = { ...host, usage: (folder: string) => (measured.push(folder), host.usage(folder)) };
+    const counting: VolumeHost = { ...host, usage: (folder) => (measured.push(folder.path), host.usage(folder)) };
     await node.start({ root, host: counting, records, sizeLimits: false });
     node.want(podWith('a', [{ name: 'disk', emptyDir: { sizeLimit: '1' } }]));
     await node.untilReady('a');

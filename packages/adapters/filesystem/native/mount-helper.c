@@ -1,13 +1,18 @@
 /*
- * mount-helper: makes and removes mounts for a process that stays, in place of a program for each.
+ * mount-helper: makes and removes mounts, and keeps project quotas, for a process that stays, in place of a program for each.
  *
  * stdin: requests, each 4 bytes of length (little-endian) and that many bytes of seven NUL-terminated texts:
  *
  *   ID mount SOURCE TARGET TYPE FLAGS DATA    mount(2); an empty TYPE or DATA is none, FLAGS is a decimal number
  *   ID readonly - TARGET - - -                remounts the bind mount TARGET read-only, with its other flags
  *   ID unmount - TARGET - - -                 umount2(2); EOPNOTSUPP for a file system with a server, which has a program of its own
+ *   ID project - TARGET - PROJECT -           the empty folder TARGET, and what is created in it, belongs to the project (project-quota.h)
+ *   ID usage - TARGET - PROJECT -             what the project uses on the file system of TARGET; 0: the project of TARGET
+ *   ID projects SUFFIX TARGET - - STAMP       TARGET/projid and TARGET/projects, if they are as STAMP says, are replaced by the files
+ *                                             with the same names and SUFFIX; else EAGAIN
  *
- * stdout: a line "ID ERRNO" for each request when it has ended, in any order; ERRNO 0: it has succeeded.
+ * stdout: a line "ID ERRNO" for each request when it has ended, in any order; ERRNO 0: it has succeeded. That of `usage` then is
+ * "ID 0 PROJECT BYTES FILES".
  *
  * Each request runs in a process of its own, because it may hang in the kernel; a hanging one does not delay others. Ends when stdin
  * ends, and its processes end with it.
@@ -28,7 +33,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 16, FIELDS = 7, RUNNING = 256 };
+#include "project-quota.h"
+
+/* ANSWERED: exit code of a request that has written its line itself. */
+enum { MOST = 1 << 16, FIELDS = 7, RUNNING = 256, ANSWERED = 255 };
 
 static struct {
   pid_t pid; /* 0: free */
@@ -39,6 +47,13 @@ static void answer(const char *id, int error) {
   char line[64];
   int length = snprintf(line, sizeof line, "%s %d\n", id, error);
   if (write(1, line, length) != length) exit(0);
+}
+
+/* Less than PIPE_BUF, so that lines of several processes do not mix. */
+static int answer_usage(const char *id, const struct project_usage *usage) {
+  char line[96];
+  int length = snprintf(line, sizeof line, "%s 0 %u %llu %llu\n", id, usage->project, usage->bytes, usage->files);
+  return write(1, line, length) == length ? ANSWERED : EIO;
 }
 
 /* NFS, SMB, CIFS, FUSE, 9P, Ceph. */
@@ -79,6 +94,14 @@ static int perform(char *fields[FIELDS]) {
   } else if (strcmp(what, "unmount") == 0) {
     if (has_server(target)) return EOPNOTSUPP;
     result = umount2(target, UMOUNT_NOFOLLOW);
+  } else if (strcmp(what, "project") == 0) {
+    result = give_project(target, strtoul(fields[5], NULL, 10));
+  } else if (strcmp(what, "usage") == 0) {
+    struct project_usage usage;
+    if (project_usage(target, strtoul(fields[5], NULL, 10), &usage) < 0) return errno;
+    return answer_usage(fields[0], &usage);
+  } else if (strcmp(what, "projects") == 0) {
+    result = replace_projects(target, fields[2], fields[6]);
   } else {
     return ENOSYS;
   }
@@ -106,7 +129,8 @@ static void reap(void) {
     for (size_t i = 0; i < RUNNING; i++) {
       if (running[i].pid != pid) continue;
       running[i].pid = 0;
-      answer(running[i].id, WIFEXITED(status) ? WEXITSTATUS(status) : EINTR);
+      int code = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+      if (code != ANSWERED) answer(running[i].id, code);
     }
   }
 }

@@ -1,3 +1,4 @@
+export { useMountHelper } from './mount-helper.ts';
 export { mountDevice } from './device.ts';
 export { filesIn, namesIn } from './folder-names.ts';
 export { Held, type TreeEntry, walkTree } from './held.ts';
@@ -10,12 +11,12 @@ export {
   mount,
   unmount,
   unmountBelow,
-  useMountHelper,
 } from './mount-programs.ts';
 export { type Mount, deviceOf, isMounted, listMounts, mountsBelow, parseMounts } from './mount-table.ts';
 export { NotRegular, createRegular, openHeld, openRegular, readRegular, replaceRegular } from './open-regular.ts';
 export { WithinError, openWithin } from './open-within.ts';
 export { holdWithin, readWithin } from './read-within.ts';
+export { type ProjectUsage, editProjectFiles, giveProject, projectUsage } from './project-quota.ts';
 export { runProgram } from './run-program.ts';
 export { NotRemoved, removeTree } from './remove-tree.ts';
 export { type FileContent, holdsContent, writeContent } from './atomic-writer/content-folder.ts';

@@ -12,10 +12,22 @@ export type HelperRequest =
       readonly flags: number;
       readonly data: string;
     }
-  | { readonly what: 'readonly' | 'unmount'; readonly target: string };
+  | { readonly what: 'readonly' | 'unmount'; readonly target: string }
+  /** `target`: a folder. */
+  | { readonly what: 'project' | 'usage'; readonly target: string; readonly project: number }
+  /** `target`: the folder of the files. */
+  | { readonly what: 'projects'; readonly target: string; readonly suffix: string; readonly stamp: string };
 
 /** How it ended; `failed`: nothing was done, and a program may say why. `lost`: the helper has ended, and it is unknown whether it was done. */
-export type HelperOutcome = 'done' | 'failed' | 'timed-out' | 'lost';
+type HelperOutcome = 'done' | 'failed' | 'timed-out' | 'lost';
+
+export interface HelperAnswer {
+  readonly outcome: HelperOutcome;
+  /** Number of the error when it has failed. */
+  readonly errno?: number;
+  /** What was asked for. */
+  readonly values: readonly number[];
+}
 
 type Helper = ChildProcessByStdio<Writable, Readable, null>;
 
@@ -24,7 +36,7 @@ export class MountHelper {
   readonly #program: string;
   #child: Helper | undefined;
   #ids = 0;
-  readonly #waiting = new Map<string, (outcome: HelperOutcome) => void>();
+  readonly #waiting = new Map<string, (answer: HelperAnswer) => void>();
 
   /** @param program the compiled native/mount-helper.c */
   constructor(program: string) {
@@ -32,15 +44,15 @@ export class MountHelper {
   }
 
   /** @param limitMs then it is not awaited any more */
-  run(request: HelperRequest, limitMs: number): Promise<HelperOutcome> {
+  run(request: HelperRequest, limitMs: number): Promise<HelperAnswer> {
     return new Promise((resolve) => {
       const id = String(++this.#ids);
-      const end = (outcome: HelperOutcome) => {
+      const end = (answer: HelperAnswer) => {
         clearTimeout(timer);
         this.#waiting.delete(id);
-        resolve(outcome);
+        resolve(answer);
       };
-      const timer = setTimeout(() => end('timed-out'), limitMs);
+      const timer = setTimeout(() => end({ outcome: 'timed-out', values: [] }), limitMs);
       this.#waiting.set(id, end);
       (this.#child ??= this.#start()).stdin.write(encode(id, request));
     });
@@ -56,14 +68,15 @@ export class MountHelper {
       const lines = (text + part).split('\n');
       text = lines.pop() ?? '';
       for (const line of lines) {
-        const [id = '', error] = line.split(' ');
-        this.#waiting.get(id)?.(error === '0' ? 'done' : 'failed');
+        const [id = '', ...words] = line.split(' ');
+        const [errno = 0, ...values] = words.map(Number);
+        this.#waiting.get(id)?.({ outcome: errno === 0 ? 'done' : 'failed', errno, values });
       }
     });
     const ended = (outcome: HelperOutcome) => {
       if (this.#child !== child) return;
       this.#child = undefined;
-      for (const end of [...this.#waiting.values()]) end(outcome);
+      for (const end of [...this.#waiting.values()]) end({ outcome, values: [] });
     };
     child.once('error', () => ended('failed'));
     child.once('close', () => ended('lost'));
@@ -73,11 +86,45 @@ export class MountHelper {
 }
 
 function encode(id: string, request: HelperRequest): Buffer {
-  const { what, target } = request;
-  const mount = request.what === 'mount' ? request : { source: '-', type: '-', flags: '-', data: '-' };
-  const fields = [id, what, mount.source, target, mount.type, String(mount.flags), mount.data];
+  const { source, type, flags, data } = { ...NONE, ...details(request) };
+  const fields = [id, request.what, source, request.target, type, String(flags), data];
   const text = Buffer.from(fields.map((field) => `${field}\0`).join(''));
   const length = Buffer.alloc(4);
   length.writeUInt32LE(text.length);
   return Buffer.concat([length, text]);
+}
+
+const NONE = { source: '-', type: '-', flags: '-', data: '-' };
+
+/** What a request has besides its target. */
+function details(request: HelperRequest): Partial<Record<keyof typeof NONE, string | number>> {
+  switch (request.what) {
+    case 'mount':
+      return request;
+    case 'readonly':
+    case 'unmount':
+      return {};
+    case 'project':
+    case 'usage':
+      return { flags: request.project };
+    case 'projects':
+      return { source: request.suffix, data: request.stamp };
+  }
+}
+
+let helper: MountHelper | undefined;
+
+/**
+ * From now on this process has its usual mounts made by a helper that stays. A program is started only for what the helper cannot do, and to
+ * say why something has failed.
+ *
+ * @param program the compiled native/mount-helper.c
+ */
+export function useMountHelper(program: string): void {
+  helper ??= new MountHelper(program);
+}
+
+/** The helper of this process; undefined: it has none. */
+export function mountHelper(): MountHelper | undefined {
+  return helper;
 }

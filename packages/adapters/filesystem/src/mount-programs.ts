@@ -1,5 +1,5 @@
 import { KubusError } from '@kubus/ports';
-import { type HelperRequest, MountHelper } from './mount-helper.ts';
+import { type HelperRequest, mountHelper } from './mount-helper.ts';
 import { listMounts, mountAround, mountsBelow } from './mount-table.ts';
 import { runProgram } from './run-program.ts';
 
@@ -15,18 +15,6 @@ export class MountError extends KubusError {}
 /** Flags of mount(2) by the option of mount(8). */
 const FLAGS: Readonly<Record<string, number>> = { ro: 1, nosuid: 2, nodev: 4, noexec: 8 };
 const [MS_BIND, MS_REC, MS_SHARED] = [1 << 12, 1 << 14, 1 << 20];
-
-let helper: MountHelper | undefined;
-
-/**
- * From now on this process has its usual mounts made by a helper that stays. A program is started only for what the helper cannot do, and to
- * say why something has failed.
- *
- * @param program the compiled native/mount-helper.c
- */
-export function useMountHelper(program: string): void {
-  helper ??= new MountHelper(program);
-}
 
 /** A file system to be mounted. */
 export interface MountRequest {
@@ -164,7 +152,7 @@ async function run(
     const message = `${command[0]} of ${target} has not ended after ${limitMs / 1000} s`;
     return new MountError('timed-out', message, { context });
   };
-  const outcome = request && (await helper?.run(request, limitMs));
+  const outcome = request && (await mountHelper()?.run(request, limitMs))?.outcome;
   if (outcome === 'done') return;
   if (outcome === 'timed-out') throw timeout();
   if (outcome === 'lost')

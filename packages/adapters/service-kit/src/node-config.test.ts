@@ -65,6 +65,7 @@ describe('the node’s configuration', () => {
       network: { ...least.network, chainsAtOnce: 8, pluginTimeoutMs: 30_000, podCidrs: [] },
       pods: {
         ...least.pods,
+        projectQuotas: false,
         syncEveryMs: 60_000,
         cgroupDriver: 'cgroupfs',
         max: 110,

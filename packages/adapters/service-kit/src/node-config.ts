@@ -211,8 +211,10 @@ export const nodeConfigSchema = z.strictObject({
     logs: z.string(),
     /** Folder of links to the logs, where log collectors look. Omitted: no links are created. */
     logLinks: z.string().optional(),
-    /** The helper that makes mounts; without it each mount starts a program. */
+    /** The helper that makes mounts; without it each mount starts a program, and there are no project quotas. */
     mountHelper: z.string().optional(),
+    /** emptyDir volumes of pods with a user namespace are measured by project quotas (LocalStorageCapacityIsolationFSQuotaMonitoring). */
+    projectQuotas: z.boolean().default(false),
     /** How long a pod that is in its desired state waits for its next sync, in milliseconds (syncFrequency). */
     syncEveryMs: z.number().positive().default(60_000),
     /** The cgroup driver, as configured in the runtime (cgroupDriver). */

@@ -23,6 +23,7 @@ const switching: ReadonlySet<string> = new Set([
   'DisableCPUQuotaWithExclusiveCPUs',
   'GracefulNodeShutdown',
   'GracefulNodeShutdownBasedOnPodPriority',
+  'LocalStorageCapacityIsolationFSQuotaMonitoring',
   'MemoryQoS',
   'QOSReserved',
 ]);

@@ -9,6 +9,8 @@ export interface VolumeSettings {
   readonly memory: bigint;
   /** Whether the kernel can keep a tmpfs out of swap. See {@link hasNoSwap}. */
   readonly noSwap: boolean;
+  /** Project quotas measure volumes of pods with a user namespace (LocalStorageCapacityIsolationFSQuotaMonitoring). Default: false. */
+  readonly projectQuotas?: boolean;
 }
 
 /** Whether a kernel of this release supports the mount option `noswap` of tmpfs(5): since 6.4. */

@@ -43,6 +43,15 @@ export {
 export { planVolumes } from './plan.ts';
 export { pluginName, stepPath } from './step-names.ts';
 export { failedMount, retryWait } from './retry.ts';
+export {
+  FIRST_PROJECT,
+  type ProjectFiles,
+  nextProject,
+  projectAt,
+  projectFolders,
+  withProject,
+  withoutProjects,
+} from './project-files.ts';
 export { type LimitedFolder, limitedFolders, sizeExcess } from './size-limit.ts';
 export type {
   ClaimReference,

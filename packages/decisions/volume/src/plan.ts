@@ -46,7 +46,10 @@ function planEmptyDir(pod: Pod, name: string, source: EmptyDirVolumeSource, sett
   const gid = pod.spec.securityContext?.fsGroup;
   if (medium === '') {
     const { sizeLimit } = source;
-    return { name, step: { ...diskFolder(path, gid), ...(sizeLimit !== undefined && { sizeLimit }) } };
+    // Without a user namespace the pod could give its files another project.
+    const quota = settings.projectQuotas === true && pod.spec.hostUsers === false;
+    const step = { ...diskFolder(path, gid), ...(sizeLimit !== undefined && { sizeLimit }) };
+    return { name, step: { ...step, ...(quota && { quota }) } };
   }
   if (medium === 'Memory') return { name, step: memoryFolder(pod, path, { ...source, settings }) };
   if (medium === 'HugePages' || medium.startsWith('HugePages-')) {

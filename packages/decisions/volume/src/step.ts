@@ -10,6 +10,8 @@ export interface FolderStep {
   readonly gid?: number;
   /** A quantity of bytes: the pod is evicted when the content is larger. */
   readonly sizeLimit?: string;
+  /** The kernel counts what is in it, where the file system can. */
+  readonly quota?: true;
 }
 
 /** A file system in memory, mounted on a folder. */

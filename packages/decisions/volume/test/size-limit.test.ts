@@ -17,8 +17,12 @@ test('only folders with a limit are measured', () => {
     limitedFolders([
       { name: 'a', step: folder },
       { name: 'b', step: { ...folder, sizeLimit: '1Mi' } },
+      { name: 'q', step: { ...folder, sizeLimit: '1Mi', quota: true } },
       { name: 'c', step: { kind: 'memory', path: '/m', type: 'tmpfs', options: [] } },
       { name: 'd', refusal: 'no' },
     ]),
-  ).toEqual([{ name: 'b', path: '/f', sizeLimit: '1Mi' }]);
+  ).toEqual([
+    { name: 'b', path: '/f', sizeLimit: '1Mi' },
+    { name: 'q', path: '/f', sizeLimit: '1Mi', quota: true },
+  ]);
 });

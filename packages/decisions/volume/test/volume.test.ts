@@ -63,6 +63,19 @@ describe('an emptyDir', () => {
   const step = (emptyDir: object, spec: Partial<Pod['spec']> = {}, more: object = {}) =>
     planVolumes(mounting([{ name: 'v', emptyDir }], spec), { ...settings, ...more }, known)[0];
 
+  test('is counted by the kernel where that is wanted, for pods with a user namespace', () => {
+    const quotaOf = (emptyDir: object, hostUsers: boolean | undefined, projectQuotas: boolean) => {
+      const plan = step(emptyDir, hostUsers === undefined ? {} : { hostUsers }, { projectQuotas });
+      return plan !== undefined && 'step' in plan && plan.step.kind === 'folder' && plan.step.quota === true;
+    };
+    expect(quotaOf({}, false, true)).toBe(true);
+    expect(quotaOf({ sizeLimit: '1Mi' }, false, true)).toBe(true);
+    expect(quotaOf({}, undefined, true)).toBe(false);
+    expect(quotaOf({}, true, true)).toBe(false);
+    expect(quotaOf({}, false, false)).toBe(false);
+    expect(quotaOf({ medium: 'Memory' }, false, true)).toBe(false);
+  });
+
   test('is a folder, with the pod’s group if it has one', () => {
     expect(step({})).toEqual({ name: 'v', step: { kind: 'folder', path, mode: 0o777 } });
     expect(step({ sizeLimit: '1Mi' }, { securityContext: { fsGroup: 1234 } })).toEqual({

@@ -24,6 +24,7 @@ import type { CsiVolumes } from '../csi/csi-volumes.ts';
 import { diskUsage } from '../usage/disk-usage.ts';
 import { FOLDER_MODE, VolumeRefused, kindOf, statOf } from './file-stat.ts';
 import { LocalVolumes } from './local-volumes.ts';
+import type { ProjectQuotas } from './project-quotas.ts';
 import type { VolumeHost, VolumeEvent } from '../ports.ts';
 import { makeSubPath, removeSubPaths } from '../sub-path/sub-path.ts';
 import { unmountOrForce } from './unmount-or-force.ts';
@@ -38,6 +39,8 @@ export interface VolumeHostOptions {
   readonly objects?: ValueReader | undefined;
   /** Default: no CSI drivers. */
   readonly csi?: CsiHost;
+  /** Default: none. */
+  readonly quotas?: ProjectQuotas | undefined;
   /** Milliseconds that a server may take to mount or unmount; default: {@link LIMITS}. */
   readonly limits?: { readonly mountMs: number; readonly unmountMs: number };
 }
@@ -56,9 +59,9 @@ const UNFINISHED = '.unfinished';
 const LIMITS = { mountMs: 120_000, unmountMs: 60_000 };
 
 export function createVolumeHost(options: VolumeHostOptions): VolumeHost {
-  const { root, logger, objects, csi = NO_DRIVERS, limits = LIMITS } = options;
+  const { root, logger, objects, csi = NO_DRIVERS, limits = LIMITS, quotas } = options;
   const local = new LocalVolumes(options);
-  const makers = { local, limits };
+  const makers = { local, limits, quotas };
   const unmounting = { logger, unmountMs: limits.unmountMs };
   return {
     make: async (step, report) => {
@@ -78,11 +81,15 @@ export function createVolumeHost(options: VolumeHostOptions): VolumeHost {
         for (const { target } of await mountsBelow(folder)) await unmountOrForce(target, unmounting);
         await removeTree(folder);
       }
+      await quotas?.release(uid);
       await local.release(uid);
       if (undone.status === 'rejected') throw undone.reason;
       await removeEmptyFolders(root, uid);
     },
-    usage: diskUsage,
+    usage: async ({ path, quota }) => {
+      const counted = quota && (await quotas?.usage(path));
+      return counted === undefined ? diskUsage(path) : BigInt(counted.bytes);
+    },
     pods: async () => [...new Set([...(await podsWithVolumes(root)), ...(await local.podsWithDevices())])],
   };
 }
@@ -90,6 +97,7 @@ export function createVolumeHost(options: VolumeHostOptions): VolumeHost {
 interface Makers {
   readonly local: LocalVolumes;
   readonly limits: typeof LIMITS;
+  readonly quotas: ProjectQuotas | undefined;
 }
 
 type OtherStep = Exclude<VolumeStep, CsiStep | ContentStep>;
@@ -97,7 +105,7 @@ type OtherStep = Exclude<VolumeStep, CsiStep | ContentStep>;
 function makeVolume(step: OtherStep, report: (event: VolumeEvent) => void, makers: Makers): Promise<MountedVolume> {
   switch (step.kind) {
     case 'folder':
-      return makeFolder(step);
+      return makeFolder(step, makers.quotas);
     case 'memory':
       return makeMount(step);
     case 'host':
@@ -146,7 +154,7 @@ function ofHost({ path, readOnly = false }: HostStep | NfsStep): MountedVolume {
 }
 
 /** Renamed into place when complete. The permissions of an existing folder are up to the pod and stay. */
-async function makeFolder({ path, mode, gid }: FolderStep): Promise<MountedVolume> {
+async function makeFolder({ path, mode, gid, quota }: FolderStep, quotas?: ProjectQuotas): Promise<MountedVolume> {
   if ((await statOf(path)) !== undefined) return managed(path);
   const unfinished = `${path}${UNFINISHED}`;
   await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
@@ -155,6 +163,7 @@ async function makeFolder({ path, mode, gid }: FolderStep): Promise<MountedVolum
   if (gid !== undefined) await chown(unfinished, -1, gid);
   // After chown, which clears the set-group-ID bit; not in mkdir, where the umask would apply.
   await chmod(unfinished, mode);
+  if (quota) await quotas?.assign(unfinished, path);
   await rename(unfinished, path);
   return managed(path);
 }

@@ -53,7 +53,7 @@ export class SizeWatch {
     const { clock, host, exceeded } = this.#options;
     const began = clock.now();
     for (const folder of this.#folders) {
-      const bytes = await host.usage(folder.path);
+      const bytes = await host.usage(folder);
       const message = bytes === undefined ? undefined : sizeExcess(folder, bytes);
       // The pod may have ended meanwhile.
       if (message === undefined || !this.#folders.includes(folder)) continue;

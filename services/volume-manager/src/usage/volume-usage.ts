@@ -1,10 +1,11 @@
 import { Held } from '@kubus/filesystem';
-import { type VolumeStep, stepPath } from '@kubus/volume';
+import { type FolderStep, type VolumeStep, stepPath } from '@kubus/volume';
 import { readdir, lstat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { csiStats } from '../csi/csi-stats.ts';
 import type { CsiVolumes } from '../csi/csi-volumes.ts';
 import { diskUsage } from './disk-usage.ts';
+import type { ProjectQuotas } from '../host/project-quotas.ts';
 import { type VolumeUsage, fileSystemStats } from './file-system-stats.ts';
 
 /** Folders with more entries than this are measured by du(1), not here. */
@@ -17,17 +18,21 @@ const BLOCK = 512;
  * Capacity and usage of a volume. A folder on the node's disk has the capacity of its file system and the usage of its
  * content. Undefined when they cannot be read, and for the host's own files (behaviour:qos-and-cgroups, volume stats).
  */
-export async function volumeUsage(step: VolumeStep, csi: Pick<CsiVolumes, 'stats'>): Promise<VolumeUsage | undefined> {
+export async function volumeUsage(
+  step: VolumeStep,
+  csi: Pick<CsiVolumes, 'stats'>,
+  quotas?: Pick<ProjectQuotas, 'usage'>,
+): Promise<VolumeUsage | undefined> {
   if (step.kind === 'host' || step.kind === 'localDevice') return undefined;
   if (step.kind === 'csi') return csiStats(csi, step.path);
   const folder = step.kind === 'content' ? step.folder : step;
-  if (folder.kind === 'memory') return memoryUsage(folder.path);
-  if (folder.kind === 'folder') return folderUsage(folder.path);
+  if (folder.kind === 'memory') return fileSystem(folder.path);
+  if (folder.kind === 'folder') return folderUsage(folder, quotas);
   return fileSystemStats(stepPath(step));
 }
 
-/** A file system in memory always answers: no server is asked. */
-async function memoryUsage(path: string): Promise<VolumeUsage> {
+/** Of a file system that always answers: no server is asked. */
+async function fileSystem(path: string): Promise<VolumeUsage> {
   const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
   return {
     ...{ capacityBytes: blocks * bsize, availableBytes: bavail * bsize, usedBytes: (blocks - bfree) * bsize },
@@ -35,8 +40,13 @@ async function memoryUsage(path: string): Promise<VolumeUsage> {
   };
 }
 
-async function folderUsage(path: string): Promise<VolumeUsage | undefined> {
-  const [fs, used] = await Promise.all([memoryUsage(path), usedIn(path)]);
+async function folderUsage(
+  { path, quota }: FolderStep,
+  quotas?: Pick<ProjectQuotas, 'usage'>,
+): Promise<VolumeUsage | undefined> {
+  const counted = quota && (await quotas?.usage(path));
+  const found = counted && { usedBytes: counted.bytes, inodesUsed: counted.files };
+  const [fs, used] = await Promise.all([fileSystem(path), found ?? usedIn(path)]);
   return used && { ...fs, ...used };
 }
 

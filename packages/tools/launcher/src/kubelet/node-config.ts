@@ -173,6 +173,7 @@ function pods(
     root: dir.kubeletRoot,
     devicePlugins: dir.devicePlugins,
     mountHelper,
+    projectQuotas: config.featureGates['LocalStorageCapacityIsolationFSQuotaMonitoring'] === true,
     logs: config.podLogsDir,
     logLinks: LOG_LINKS,
     syncEveryMs: config.syncFrequency,

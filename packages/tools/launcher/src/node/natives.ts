@@ -17,6 +17,9 @@ const streamRelaySource = fileURLToPath(
 const mountHelperSource = fileURLToPath(
   new URL('../../../../adapters/filesystem/native/mount-helper.c', import.meta.url),
 );
+const mountHelperParts = [
+  fileURLToPath(new URL('../../../../adapters/filesystem/native/project-quota.h', import.meta.url)),
+];
 const memoryWatchSource = fileURLToPath(new URL('../../../../adapters/cgroup/native/memory-watch.c', import.meta.url));
 const sdNotifySource = fileURLToPath(new URL('../../native/sd-notify.c', import.meta.url));
 const holdLockSource = fileURLToPath(new URL('../../native/hold-lock.c', import.meta.url));
@@ -33,7 +36,7 @@ export interface Natives {
   readonly dnsRelay: string;
   /** The relay between a client of the node's API and the runtime's streaming server. */
   readonly streamRelay: string;
-  /** Makes the mounts of volume-manager. */
+  /** Makes the mounts of volume-manager, and keeps its project quotas. */
   readonly mountHelper: string;
   /** Waits for the kernel to say that memory is short. */
   readonly memoryWatch: string;
@@ -54,7 +57,7 @@ export async function compileNatives(cache: string): Promise<Natives & { shim: s
       compileStatic(portRelaySource, cache),
       compileStatic(dnsRelaySource, cache),
       compileStatic(streamRelaySource, cache),
-      compileStatic(mountHelperSource, cache),
+      compileStatic(mountHelperSource, cache, mountHelperParts),
       compileStatic(memoryWatchSource, cache),
       compileStatic(holdLockSource, cache),
       compileStatic(keepServiceSource, cache),

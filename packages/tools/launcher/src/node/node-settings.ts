@@ -175,6 +175,7 @@ export async function writeNodeConfig(
       logs: dir.podLogs,
       logLinks: dir.logLinks,
       mountHelper: parts.natives.mountHelper,
+      projectQuotas: false,
       syncEveryMs: 60_000,
       cgroupDriver: 'cgroupfs',
       cpuQuota: true,

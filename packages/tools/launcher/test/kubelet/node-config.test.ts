@@ -48,6 +48,7 @@ describe('the configuration of the services', () => {
       pods: {
         root: '/var/lib/kubelet',
         devicePlugins: '/var/lib/kubelet/device-plugins',
+        projectQuotas: false,
         logs: '/var/log/pods',
         logLinks: '/var/log/containers',
         max: 110,
@@ -180,6 +181,7 @@ describe('the configuration of the services', () => {
       [],
       { pods: { memoryQos: { throttlingFactor: 0.8, reservation: 'TieredReservation' } } },
     ],
+    ['featureGates: {LocalStorageCapacityIsolationFSQuotaMonitoring: true}', [], { pods: { projectQuotas: true } }],
     ['featureGates: {QOSReserved: true}', ['--qos-reserved=memory=50%'], { reserved: { qosMemoryPercent: 50 } }],
     [
       'systemCgroups: /system\ncgroupRoot: /',
