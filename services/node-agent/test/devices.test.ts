@@ -15,12 +15,13 @@ import {
   podWork,
   podWorker,
 } from '@kubus/contracts';
-import type { ContainerRequest } from '@kubus/device-manager';
+import { type ContainerRequest, deviceCheckpoint, parseDeviceCheckpoint } from '@kubus/device-manager';
 import { type DevicePluginSetup, TestDevicePlugin } from '@kubus/harness';
+import { encodeAnswer } from '@kubus/node-plugins';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
 import { Metrics, type ServiceContext } from '@kubus/service-kit';
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DeviceService } from '../src/devices/device-service.ts';
@@ -311,6 +312,85 @@ describe('plugins that disconnect and return', () => {
     await clock.advance(10_000);
     expect((await one).message).toContain('no healthy devices present');
     expect(resources.get(RESOURCE)).toMatchObject({ gone: true, devices: [{ id: 'a' }] });
+  });
+});
+
+describe('the reference kubelet’s checkpoint', () => {
+  const file = () => join(dir, 'plugins', 'kubelet_internal_checkpoint');
+  const content = () => {
+    const found = parseDeviceCheckpoint(readFileSync(file(), 'utf8'));
+    if ('problem' in found) throw new Error(found.problem);
+    return found;
+  };
+  /** Device `a` is that of the pod `one`, and its plugin has answered with an environment variable. */
+  const left = () => {
+    const answer = encodeAnswer({
+      ...{ envs: { TEST_DEVICES: 'given by the reference' }, annotations: { 'example.com/a': '1' } },
+      ...{ mounts: [{ containerPath: '/c', hostPath: '/h', readOnly: true }], devices: [], cdiDevices: ['x/y=z'] },
+    });
+    const entry = {
+      pod: 'one',
+      container: 'main',
+      resource: RESOURCE,
+      devices: [{ id: 'a', numaNodes: [0, 1] }],
+      answer,
+    };
+    mkdirSync(join(dir, 'plugins'), { recursive: true });
+    writeFileSync(file(), deviceCheckpoint({ entries: [entry], resources: { [RESOURCE]: ['a', 'b'] } }));
+    return entry;
+  };
+
+  test('says what its pods have, and then what those of this agent have', async () => {
+    const entry = left();
+    await start();
+    expect(resources.get(RESOURCE)).toMatchObject({ gone: false, devices: [] });
+    expect(await ask('one', [counted('main', 1)])).toEqual({ main: 'given by the reference' });
+    expect(allocations.get('one')).toEqual({
+      ref: refOf('one'),
+      containers: [
+        { name: 'main', resources: [{ resource: RESOURCE, devices: [{ id: 'a', topology: { numaNodes: [0, 1] } }] }] },
+      ],
+    });
+    const plugin = await plug(['a', 'b']);
+    expect(await ask('two', [counted('main', 1)])).toEqual({ main: 'b' });
+    expect(await plugin.requests('allocate')).toHaveLength(1);
+    const [one, two] = content().entries;
+    expect(one).toEqual(entry);
+    expect(two).toMatchObject({ pod: 'two', container: 'main', resource: RESOURCE, devices: [{ id: 'b' }] });
+    expect(content().resources).toEqual({ [RESOURCE]: ['a', 'b'] });
+  });
+
+  test('is newer than this agent’s records, and keeps devices of pods without any', async () => {
+    await start();
+    await plug(['a', 'b', 'c'], { preferred: ['c'] });
+    await ask('one', [counted('main', 1)]);
+    await stop();
+    left();
+    await start();
+    await until(() => resources.get(RESOURCE)?.devices.length === 3);
+    expect(await ask('one', [counted('main', 1)])).toEqual({ main: 'given by the reference' });
+    expect(await ask('two', [counted('main', 1)])).toEqual({ main: 'c' });
+    await stop();
+    rmSync(join(dir, 'state'), { recursive: true });
+    await start();
+    expect(await ask('one', [counted('main', 1)])).toEqual({ main: 'given by the reference' });
+    expect(await ask('two', [counted('main', 1)])).toEqual({ main: 'c' });
+  });
+
+  test('that is damaged is replaced by what this agent’s records say', async () => {
+    await start();
+    const plugin = await plug(['a', 'b']);
+    const given = await ask('one', [counted('main', 1)]);
+    await stop();
+    const whole = content();
+    writeFileSync(file(), readFileSync(file(), 'utf8').replace('"one"', '"two"'));
+    expect(() => content()).toThrow('checkpoint is corrupted');
+    await start();
+    expect(await ask('one', [counted('main', 1)])).toEqual(given);
+    await plugin.register();
+    await until(() => resources.get(RESOURCE)?.gone === false);
+    await ask('two', [counted('main', 1)]);
+    expect(content().entries).toEqual([...whole.entries, expect.objectContaining({ pod: 'two' })]);
   });
 });
 

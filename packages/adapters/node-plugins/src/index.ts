@@ -1,6 +1,6 @@
 export { CsiNode, type CsiUsage, type CsiUse } from './csi/csi-node.ts';
 export { type RegisteredDriver, csiPlugins } from './csi/registration.ts';
-export { DevicePlugin, type DevicePluginOptions } from './device-plugin/device-plugin.ts';
+export { DevicePlugin, type DevicePluginOptions, decodeAnswer, encodeAnswer } from './device-plugin/device-plugin.ts';
 export { DevicePluginRegistry, type RegisteredPlugin, devicePlugins } from './device-plugin/registry.ts';
 export type { DraMethod } from './dra/dra-plugin.ts';
 export { type RegisteredDraDriver, draPlugins } from './dra/registration.ts';

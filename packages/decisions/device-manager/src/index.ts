@@ -1,3 +1,4 @@
+export { type AllocationEntry, type DeviceCheckpoint, deviceCheckpoint, parseDeviceCheckpoint } from './checkpoint.ts';
 export {
   type DeviceQuestion,
   type KnownDevice,

@@ -24,5 +24,6 @@ export {
 } from './admit.ts';
 export type { ResourceHints } from './topology/hint.ts';
 export { nodesOf } from './topology/nodes.ts';
+export { checksum, mapText, sortedMap } from './checkpoint/checksum.ts';
 export { cpuCheckpoint, parseCpuCheckpoint } from './checkpoint/cpu.ts';
 export { memoryCheckpoint, parseMemoryCheckpoint } from './checkpoint/memory.ts';

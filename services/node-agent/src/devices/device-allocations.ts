@@ -1,7 +1,9 @@
 import type { Cause, FactOwner } from '@kubus/bus';
-import { type DeviceAllocation, containerDevicesSchema, deviceAllocationSchema } from '@kubus/contracts';
+import { type DeviceAllocation, type PodRef, containerDevicesSchema, deviceAllocationSchema } from '@kubus/contracts';
 import { type Logger, type RecordStore, toError } from '@kubus/ports';
 import * as z from 'zod';
+import type { DeviceCheckpointFile, KeptAllocation } from './device-checkpoint.ts';
+import { topologyOf } from './device-resources.ts';
 
 const [allocatedContainer] = [deviceAllocationSchema.shape.containers.element];
 
@@ -19,33 +21,45 @@ export type DevicesOfContainer = PodDevices['containers'][number];
 /** The record of a pod's devices. */
 export const allocationRecordSchema = podDevicesSchema.extend({ version: z.literal(1) });
 
+/** Undefined: the reference kubelet gave the pod its devices, and it has not been asked for here. */
+type KnownDevices = Omit<PodDevices, 'ref'> & { readonly ref: PodRef | undefined };
+
+interface AllocationsOptions {
+  readonly fact: FactOwner<DeviceAllocation>;
+  readonly records: RecordStore;
+  readonly logger: Logger;
+  /** Where the reference kubelet keeps the same; default: nowhere. */
+  readonly checkpoint?: Pick<DeviceCheckpointFile, 'found' | 'save'>;
+}
+
 /**
- * Which pod has which devices: one record per pod, written before the fact is published. Reserved devices are not
- * given to other pods either.
+ * Which pod has which devices: one record per pod, and the reference kubelet's checkpoint, written before the fact is published. Reserved
+ * devices are not given to other pods either.
  */
 export class DeviceAllocations {
   readonly #fact: FactOwner<DeviceAllocation>;
   readonly #records: RecordStore;
   readonly #logger: Logger;
-  readonly #pods = new Map<string, PodDevices>();
+  readonly #checkpoint: AllocationsOptions['checkpoint'];
+  readonly #pods = new Map<string, KnownDevices>();
   /** By resource and pod: IDs of reserved devices. */
   readonly #reserved = new Map<string, Map<string, Set<string>>>();
 
-  static async load(options: {
-    fact: FactOwner<DeviceAllocation>;
-    records: RecordStore;
-    logger: Logger;
-  }): Promise<DeviceAllocations> {
+  static async load(options: AllocationsOptions): Promise<DeviceAllocations> {
     const allocations = new DeviceAllocations(options);
     for (const [uid, value] of await options.records.load()) allocations.#load(uid, value);
+    for (const one of options.checkpoint?.found.allocations ?? []) allocations.#adopt(one);
+    for (const [uid, { ref, containers }] of allocations.#pods)
+      if (ref !== undefined) options.fact.put(uid, factOf({ ref, containers }), { pod: uid });
     options.fact.complete();
     return allocations;
   }
 
-  private constructor(options: { fact: FactOwner<DeviceAllocation>; records: RecordStore; logger: Logger }) {
+  private constructor(options: AllocationsOptions) {
     this.#fact = options.fact;
     this.#records = options.records;
     this.#logger = options.logger;
+    this.#checkpoint = options.checkpoint;
   }
 
   /** UIDs of the pods that have devices. */
@@ -53,8 +67,20 @@ export class DeviceAllocations {
     return [...this.#pods.keys()];
   }
 
-  get(uid: string): PodDevices | undefined {
+  get(uid: string): KnownDevices | undefined {
     return this.#pods.get(uid);
+  }
+
+  /** All devices that containers have. */
+  get all(): KeptAllocation[] {
+    return [...this.#pods].flatMap(([pod, { containers }]) =>
+      containers.flatMap(({ name: container, resources }) =>
+        resources.map(({ resource, devices, answer }) => ({
+          ...{ pod, container, resource, answer },
+          devices: devices.map(({ id, topology }) => ({ id, numaNodes: topology?.numaNodes ?? [] })),
+        })),
+      ),
+    );
   }
 
   /** IDs of a resource's devices that are allocated or reserved. */
@@ -82,13 +108,17 @@ export class DeviceAllocations {
     await this.#records.put(uid, { version: 1, ...pod });
     this.#pods.set(uid, pod);
     this.#reserved.delete(uid);
+    await this.#checkpoint?.save();
     this.#fact.put(uid, factOf(pod), { pod: uid, causes });
   }
 
   /** Frees the devices of a pod. */
   async free(uid: string): Promise<void> {
-    if (!this.#pods.delete(uid)) return;
-    this.#fact.remove(uid, { pod: uid });
+    const pod = this.#pods.get(uid);
+    if (pod === undefined) return;
+    this.#pods.delete(uid);
+    if (pod.ref !== undefined) this.#fact.remove(uid, { pod: uid });
+    await this.#checkpoint?.save();
     try {
       await this.#records.delete(uid);
     } catch (error) {
@@ -104,7 +134,16 @@ export class DeviceAllocations {
     }
     const { version: _, ...pod } = parsed.data;
     this.#pods.set(uid, pod);
-    this.#fact.put(uid, factOf(pod), { pod: uid });
+  }
+
+  /** What the checkpoint says is newer than a record: the reference kubelet may have been the node's agent since. */
+  #adopt({ pod: uid, container, resource, devices, answer }: KeptAllocation): void {
+    const { ref, containers } = this.#pods.get(uid) ?? { ref: undefined, containers: [] };
+    const had = containers.find(({ name }) => name === container)?.resources ?? [];
+    const given = { resource, devices: devices.map(({ id, numaNodes }) => ({ id, ...topologyOf(numaNodes) })), answer };
+    const resources = [...had.filter((one) => one.resource !== resource), given];
+    const others = containers.filter(({ name }) => name !== container);
+    this.#pods.set(uid, { ref, containers: [...others, { name: container, resources }] });
   }
 }
 

@@ -146,7 +146,8 @@ export class DeviceManager {
         }
       }
       await turn?.finish();
-      if (isNew) await allocations.give(uid, { ref, containers }, [cause]);
+      const isAdopted = containers.length > 0 && allocations.get(uid)?.ref === undefined;
+      if (isNew || isAdopted) await allocations.give(uid, { ref, containers }, [cause]);
     } catch (error) {
       allocations.drop(uid);
       await turn?.undo();

@@ -4,6 +4,7 @@ import type { KnownDevice } from '@kubus/device-manager';
 import type { DevicePlugin, DevicePluginOptions, RegisteredPlugin } from '@kubus/node-plugins';
 import { type Cancel, type Clock, type Logger, type RecordStore, toError } from '@kubus/ports';
 import * as z from 'zod';
+import type { DeviceCheckpointFile } from './device-checkpoint.ts';
 
 /** How long the devices of a disconnected plugin are still counted, in milliseconds (behaviour:resource-managers). */
 const GRACE_MS = 300_000;
@@ -47,6 +48,8 @@ export interface DeviceResourcesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly records: RecordStore;
+  /** Where the reference kubelet keeps the same; default: nowhere. */
+  readonly checkpoint?: Pick<DeviceCheckpointFile, 'found' | 'save'>;
   /** Called after each change of the resources. */
   readonly changed: () => void;
 }
@@ -66,6 +69,7 @@ export class DeviceResources {
   static async start(options: DeviceResourcesOptions): Promise<DeviceResources> {
     const resources = new DeviceResources(options);
     for (const [key, value] of await options.records.load()) resources.#load(key, value);
+    for (const resource of Object.keys(options.checkpoint?.found.resources ?? {})) resources.#adopt(resource);
     options.fact.complete();
     return resources;
   }
@@ -86,6 +90,15 @@ export class DeviceResources {
       capacity: Object.fromEntries(all.map(({ resource, devices }) => [resource, String(devices.length)])),
       allocatable: Object.fromEntries(all.map((one) => [one.resource, String(allocatableDevices(one))])),
     };
+  }
+
+  /** By resource: IDs of its healthy devices. */
+  get healthy(): Record<string, string[]> {
+    const all = [...this.#resources].map(([resource, { devices, state }]): [string, string[]] => [
+      resource,
+      devices.filter(({ healthy }) => healthy && state !== 'disconnected').map(({ id }) => id),
+    ]);
+    return Object.fromEntries(all);
   }
 
   /** A plugin has registered; from now on its list of devices is the resource's. */
@@ -137,17 +150,27 @@ export class DeviceResources {
   }
 
   #load(key: string, value: unknown): void {
-    const { fact, clock, logger } = this.#options;
+    const { logger } = this.#options;
     const parsed = resourceRecordSchema.safeParse(value);
     if (!parsed.success) {
       logger.error({ resource: key, err: parsed.error }, 'cannot parse the record of a device resource');
       return;
     }
     const { resource, devices, gone, preStart } = parsed.data;
-    const found: Resource = { devices, state: gone ? 'disconnected' : 'returning', preStart, registered: undefined };
+    this.#restore(resource, { devices, state: gone ? 'disconnected' : 'returning', preStart, registered: undefined });
+  }
+
+  /** A plugin has registered the resource with the reference kubelet. It has no devices until the plugin registers again. */
+  #adopt(resource: string): void {
+    if (this.#resources.has(resource)) return;
+    this.#restore(resource, { devices: [], state: 'returning', preStart: false, registered: undefined });
+  }
+
+  #restore(resource: string, found: Resource): void {
+    const { fact, clock } = this.#options;
     this.#resources.set(resource, found);
     fact.put(resource, factOf(resource, found));
-    if (gone) this.#awaitEnd(resource);
+    if (found.state === 'disconnected') this.#awaitEnd(resource);
     else
       this.#pending.set(
         resource,
@@ -182,6 +205,7 @@ export class DeviceResources {
     records.put(resource, record).catch((error: unknown) => {
       logger.error({ resource, err: toError(error) }, 'cannot write the record of a device resource');
     });
+    void this.#options.checkpoint?.save();
     fact.put(resource, factOf(resource, found));
     changed();
     this.#wake();

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { exclusiveSettings } from '../exclusive/exclusive-settings.ts';
 import { ExclusiveThings } from '../exclusive/exclusive-things.ts';
 import { DeviceAllocations } from './device-allocations.ts';
+import { DeviceCheckpointFile } from './device-checkpoint.ts';
 import { DeviceManager } from './device-manager.ts';
 import { DeviceResources } from './device-resources.ts';
 import { EndedPods } from './ended-pods.ts';
@@ -43,16 +44,19 @@ export class DeviceService {
     await mkdir(config.pods.root, { recursive: true, mode: 0o750 });
     const root = await realpath(config.pods.root);
     const store = (name: string) => new FileRecordStore({ dir: join(stateDir, name), logger, reserve });
+    const folder = config.pods.devicePlugins ?? join(root, 'device-plugins');
+    const checkpoint = await DeviceCheckpointFile.open(folder, logger);
     const resources = await DeviceResources.start({
       fact: bus.owner(deviceResource),
       records: store('device-resources'),
-      ...{ clock, logger, changed },
+      ...{ clock, logger, changed, checkpoint },
     });
     const allocations = await DeviceAllocations.load({
       fact: bus.owner(deviceAllocation),
       records: store('devices'),
-      logger,
+      ...{ logger, checkpoint },
     });
+    checkpoint.follow(() => ({ allocations: allocations.all, resources: resources.healthy }));
     const exclusive = await ExclusiveThings.start({
       ...{ node: config.node, settings: exclusiveSettings(config), clock, logger },
       files: new ExclusiveState(root, { cpu: config.exclusive.cpuPolicy, memory: config.exclusive.memoryPolicy }),
@@ -91,8 +95,7 @@ export class DeviceService {
       values: seconds,
     });
     const registry = await DevicePluginRegistry.start({
-      folder: config.pods.devicePlugins ?? join(root, 'device-plugins'),
-      logger,
+      ...{ folder, logger },
       asked: (resource) => registrations.add({ resource_name: resource }),
       registered: (plugin) => resources.register(plugin),
     });

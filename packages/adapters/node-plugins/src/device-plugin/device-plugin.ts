@@ -3,7 +3,7 @@ import type { KnownDevice, PreferenceQuestion } from '@kubus/device-manager';
 import { callPlugin } from '../registration/call.ts';
 import { followPlugin } from '../registration/stream.ts';
 import { type Cancel, KubusError } from '@kubus/ports';
-import { type Device, DevicePluginService } from '@kubus/proto/device-plugin-grpc';
+import { ContainerAllocateResponse, type Device, DevicePluginService } from '@kubus/proto/device-plugin-grpc';
 
 /**
  * How long a plugin may take for a call, in milliseconds. The reference allows 30 s for PreStartContainer and has no limit for
@@ -73,8 +73,7 @@ export class DevicePlugin {
     const { containerResponses } = await callPlugin(this.#callee, DevicePluginService.allocate, { containerRequests });
     const [answer] = containerResponses;
     if (answer === undefined) throw new KubusError('no-answer', 'no containers return in allocation response {}');
-    const { envs, mounts, devices, annotations, cdiDevices } = answer;
-    return { envs, mounts, devices, annotations, cdiDevices: cdiDevices.map(({ name }) => name) };
+    return devicesOfAnswer(answer);
   }
 
   /** Notifies the plugin before a container with these devices starts. */
@@ -90,4 +89,20 @@ export class DevicePlugin {
 /** Any health other than `Healthy` counts as unhealthy. */
 function knownDevice({ ID: id, health, topology }: Device): KnownDevice {
   return { id, healthy: health === 'Healthy', numaNodes: (topology?.nodes ?? []).map((node) => Number(node.ID)) };
+}
+
+/** A plugin's answer for one container, as the reference keeps it. */
+export function encodeAnswer({ envs, mounts, devices, annotations, cdiDevices }: ContainerDevices): Uint8Array {
+  const all = { envs, mounts, devices, annotations, cdiDevices: cdiDevices.map((name) => ({ name })) };
+  return ContainerAllocateResponse.encode(all).finish();
+}
+
+/** Throws when the bytes are not such an answer. */
+export function decodeAnswer(bytes: Uint8Array): ContainerDevices {
+  return devicesOfAnswer(ContainerAllocateResponse.decode(bytes));
+}
+
+function devicesOfAnswer(answer: ContainerAllocateResponse): ContainerDevices {
+  const { envs, mounts, devices, annotations, cdiDevices } = answer;
+  return { envs, mounts, devices, annotations, cdiDevices: cdiDevices.map(({ name }) => name) };
 }

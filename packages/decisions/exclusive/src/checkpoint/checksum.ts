@@ -17,7 +17,7 @@ export function mapText<T>(map: Readonly<Record<string, T>>, of: (value: T) => s
 
 /** Numbers in their order, other keys by their characters. */
 function sortedEntries<T>(map: Readonly<Record<string, T>>): readonly [string, T][] {
-  const isNumeric = Object.keys(map).every((key) => /^\d+$/.test(key));
+  const isNumeric = Object.keys(map).every((key) => /^-?\d+$/.test(key));
   const byKey = ([a]: [string, T], [b]: [string, T]) =>
     isNumeric ? Number(a) - Number(b) : Number(a > b) - Number(a < b);
   return Object.entries(map).toSorted(byKey);
