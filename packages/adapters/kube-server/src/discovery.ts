@@ -65,8 +65,15 @@ function resourceList(group: string, version: string): JsonObject {
     apiVersion: 'v1',
     groupVersion: apiVersionOf({ group, version }),
     resources: [
-      ...stored.flatMap(({ plural, singular, kind, namespaced, shortNames, subresources }) => [
-        { name: plural, singularName: singular, namespaced, kind, verbs: VERBS, ...(shortNames && { shortNames }) },
+      ...stored.flatMap(({ plural, singular, kind, namespaced, shortNames, subresources, deletedSingly }) => [
+        {
+          name: plural,
+          singularName: singular,
+          namespaced,
+          kind,
+          verbs: deletedSingly === true ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS,
+          ...(shortNames && { shortNames }),
+        },
         ...subresources.map((subresource) => ({
           name: `${plural}/${subresource}`,
           singularName: '',

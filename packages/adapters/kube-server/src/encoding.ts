@@ -1,12 +1,9 @@
-import { type IncomingHttpHeaders } from 'node:http';
-import { badRequest, failure, type Json, type JsonObject } from '@kubus/kube-objects';
-import { decodeObject, encodeObject, encodeWatchEvent } from '@kubus/kube-schema';
-import { toError } from '@kubus/ports';
-import { parse } from 'yaml';
-import type { Payload } from './api.ts';
+import { failure, type JsonObject } from '@kubus/kube-objects';
+import { encodeObject, encodeWatchEvent } from '@kubus/kube-schema';
 
-const PROTOBUF = 'application/vnd.kubernetes.protobuf';
-const MEDIA_TYPES = `application/json, application/yaml, ${PROTOBUF}`;
+export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+/** Of the bodies of requests and answers. */
+export const MEDIA_TYPES = `application/json, application/yaml, ${PROTOBUF}`;
 
 /** How objects are written. */
 export type Encoding = 'json' | 'protobuf';
@@ -54,27 +51,4 @@ export const watchMediaType = (encoding: Encoding): string =>
 export function encodedEvent(type: string, object: JsonObject, encoding: Encoding): string | Uint8Array {
   const bytes = encoding === 'protobuf' ? encodeWatchEvent(type, object) : undefined;
   return bytes ?? `${JSON.stringify({ type, object })}\n`;
-}
-
-/** @throws StatusError 400 for a body that is not what its media type says; 415 for another encoding. */
-export function payloadOf(headers: IncomingHttpHeaders, body: Buffer): Payload {
-  const { 'content-type': contentType = '', 'user-agent': userAgent = '' } = headers;
-  if (body.length === 0) return { userAgent, contentType, bytes: body, body: undefined };
-  if (contentType.includes('cbor')) {
-    const message = `the body of the request was in an unknown format - accepted media types include: ${MEDIA_TYPES}`;
-    throw failure(415, 'UnsupportedMediaType', message);
-  }
-  return { userAgent, contentType, bytes: body, body: decoded(contentType, body) };
-}
-
-function decoded(contentType: string, body: Buffer): Json {
-  const isProtobuf = contentType.includes('protobuf');
-  try {
-    if (isProtobuf) return decodeObject(body);
-    const text = body.toString();
-    return (contentType.includes('yaml') ? parse(text) : JSON.parse(text)) as Json;
-  } catch (error) {
-    const { message } = toError(error);
-    throw badRequest(isProtobuf ? message : `couldn't get version/kind; json parse error: ${message}`);
-  }
 }

@@ -1,7 +1,7 @@
 import { asList, asText, at, conflict, type JsonObject, type KubeObject } from '@kubus/kube-objects';
 import { timeOfMs } from '@kubus/pod';
 import type { User } from './identity.ts';
-import type { DeleteOptions, Registry } from './registry.ts';
+import type { DeleteOptions, Registry, WriteOptions } from './registry.ts';
 import type { Target } from './target.ts';
 
 const CREATED = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
@@ -26,7 +26,7 @@ export function evictPod(
     message: 'Eviction API: evicting',
     lastTransitionTime: timeOfMs(registry.now()),
   });
-  registry.replace(pod, evicted);
+  if (options.dryRun !== true) registry.replace(pod, evicted);
   // The version that was asked for is that before the condition.
   const { resourceVersion: _, ...deletion } = options;
   registry.delete(pod, { ...deletion, user });
@@ -38,7 +38,12 @@ export function evictPod(
  *
  * @throws StatusError 404; 409 if it is already bound.
  */
-export function bindPod(registry: Registry, target: Target, node: string): JsonObject {
+export function bindPod(
+  registry: Registry,
+  target: Target,
+  node: string,
+  { dryRun = false }: Pick<WriteOptions, 'dryRun'> = {},
+): JsonObject {
   const pod = { ...target, subresource: '' };
   const found = registry.get(pod);
   const bound = asText(found.spec?.['nodeName']);
@@ -49,7 +54,7 @@ export function bindPod(registry: Registry, target: Target, node: string): JsonO
     lastProbeTime: null,
     lastTransitionTime: timeOfMs(registry.now()),
   });
-  registry.replace(pod, { ...scheduled, spec: { ...scheduled.spec, nodeName: node } });
+  if (!dryRun) registry.replace(pod, { ...scheduled, spec: { ...scheduled.spec, nodeName: node } });
   return CREATED;
 }
 

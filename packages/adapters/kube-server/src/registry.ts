@@ -13,6 +13,7 @@ import {
   isObject,
   type Json,
   type JsonObject,
+  keepNamespace,
   keyOf,
   type KubeObject,
   notFound,
@@ -334,11 +335,12 @@ export class Registry {
   }
 
   /**
-   * Refuses a write that its user may not make to this object, whatever the user may do to objects of its kind.
+   * Refuses a write that its user, or anyone, may not make to this object, whatever the user may do to objects of its kind.
    *
    * @throws StatusError 403, 404.
    */
   admit(write: Write, user: RuleContext['user']): void {
+    keepNamespace(write);
     restrictNode(write, this.#context(user));
   }
 

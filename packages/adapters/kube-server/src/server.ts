@@ -3,7 +3,7 @@ import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import {
-  asObject,
+  apiVersionOf,
   at,
   badRequest,
   failure,
@@ -17,20 +17,12 @@ import {
 import { EXPOSITION_TYPE, exposition } from '@kubus/metrics';
 import { toError } from '@kubus/ports';
 import { type HttpLimits, httpLimits, httpServer, httpsServer } from '@kubus/service-kit';
-import { type Answer, type Payload, answerObjects } from './api.ts';
+import { type Answer, answerObjects } from './api.ts';
 import type { Authority } from '@kubus/certificates';
 import { type Authorizer, attributesOf, denied, deniedPath } from './authorization.ts';
 import { defaultAccount } from './controllers/defaults.ts';
 import { discover } from './discovery.ts';
-import {
-  type Encoding,
-  acceptedEncoding,
-  encoded,
-  encodedEvent,
-  encodingOf,
-  payloadOf,
-  watchMediaType,
-} from './encoding.ts';
+import { type Encoding, acceptedEncoding, encoded, encodedEvent, encodingOf, watchMediaType } from './encoding.ts';
 import { healthText } from './health.ts';
 import { type Identities, type User } from './identity.ts';
 import type { Fault, Injection, Outcome } from './injection.ts';
@@ -41,6 +33,7 @@ import { type UpgradedConnection, isPodStream } from './pod-stream.ts';
 import type { Registry } from './registry.ts';
 import { type RequestInfo, requestInfo, servedBy } from './request-info.ts';
 import { readBody } from './request-body.ts';
+import { type Payload, typedObjectOf } from './request-object.ts';
 import { RequestBounds } from './request-bounds.ts';
 import { aggregatedDiscovery } from './aggregated-discovery.ts';
 import { RequestMetrics } from './request-metrics.ts';
@@ -72,11 +65,13 @@ export interface ServerParts {
 /** A request, as it is answered. */
 interface Request {
   readonly info: RequestInfo;
-  readonly payload: () => Payload;
+  readonly payload: Payload;
   readonly table: TableRequest;
   readonly accept: string;
   readonly fault: Fault | undefined;
 }
+
+const TOKEN_REQUEST = { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1' };
 
 const UNTIMED: HttpLimits = { ...httpLimits, requestTimeout: 0 };
 
@@ -174,9 +169,9 @@ export class ApiHttpServer {
         fault = arrived.fault;
         if (fault !== undefined && (await strike(fault, response))) return;
       }
-      const { accept = '' } = request.headers;
+      const { accept = '', 'content-type': contentType = '', 'user-agent': userAgent = '' } = request.headers;
       const table = tableRequest(accept, info);
-      const payload = () => payloadOf(request.headers, body);
+      const payload = { contentType, userAgent, bytes: body };
       const acting = user && actingUser(user, request, this.#parts.authorize);
       await this.#serve({ info, payload, table, accept, fault }, acting, response);
     } catch (error) {
@@ -242,7 +237,8 @@ export class ApiHttpServer {
     if (review !== undefined) {
       if (info.verb !== 'create') throw methodNotAllowed();
       const encoding = encodingOf(request.accept);
-      const body = answerReview(review, asObject(payload().body), user, { ...this.#parts, namespace: info.namespace });
+      const asked = typedObjectOf(payload, { kind: review.kind, apiVersion: apiVersionOf(review) });
+      const body = answerReview(review, asked, user, { ...this.#parts, namespace: info.namespace });
       send(response, { code: 201, body }, fault, encoding);
     } else if (resource !== undefined) {
       await this.#serveResource(resource, request, user, response);
@@ -262,12 +258,12 @@ export class ApiHttpServer {
     } else if (subresource === 'token' && verb === 'create') {
       const encoding = encodingOf(accept);
       const account = { resource, namespace, name, subresource };
-      const body = answerTokenRequest(issuer, account, asObject(payload().body), user);
+      const body = answerTokenRequest(issuer, account, typedObjectOf(payload, TOKEN_REQUEST), user);
       send(response, { code: 201, body }, fault, encoding);
     } else {
       const encoding = encodingOf(accept);
       if (resource.kind === 'Pod' && verb === 'create') await defaultAccount(registry, namespace);
-      const { body, ...answer } = answerObjects(registry, resource, info, payload(), user);
+      const { body, ...answer } = answerObjects(registry, resource, info, payload, user);
       send(response, { ...answer, body: asTable(resource, body, table, registry.now()) }, fault, encoding);
     }
   }

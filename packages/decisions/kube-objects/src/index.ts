@@ -1,6 +1,7 @@
 export { type AccessRequest, isAllowed, isPathAllowed, nodeOf, rulesOf } from './access.ts';
 export { reviewedRequest } from './admission/access-review.ts';
 export { grantedRules, isGranted } from './admission/role-grants.ts';
+export { keepNamespace } from './admission/kept-namespaces.ts';
 export { LEASE_NAMESPACE, type Write, restrictNode } from './admission/node-restriction.ts';
 export { type IncludeObject, tableFor } from './table/table.ts';
 export {
@@ -18,6 +19,7 @@ export {
   plainJson,
   sameJson,
 } from './json.ts';
+export { jsonProblem, mayBeTooDeep } from './json-problem.ts';
 export { taintsOf } from './node-taints.ts';
 export { type KubeObject, isReady } from './object.ts';
 export { jsonPatch } from './patch/json-patch.ts';

@@ -30,6 +30,8 @@ export interface Resource extends ErrorSubject {
   readonly kind: string;
   readonly shortNames?: readonly string[];
   readonly namespaced: boolean;
+  /** Its objects are deleted one by one: there is no `deletecollection`. */
+  readonly deletedSingly?: boolean;
   readonly subresources: readonly string[];
   /** Fields besides name and namespace that lists and watches can be selected by. */
   readonly selectable?: readonly string[];
@@ -97,6 +99,7 @@ export const resources: readonly Resource[] = [
     kind: 'Namespace',
     shortNames: ['ns'],
     namespaced: false,
+    deletedSingly: true,
     subresources: ['status'],
     selectable: ['status.phase'],
     always: { spec: {}, status: {} },

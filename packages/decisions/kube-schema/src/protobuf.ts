@@ -41,7 +41,7 @@ function objectFields(apiVersion: string, kind: string): readonly Field[] | unde
  */
 export function decodeObject(bytes: Uint8Array): JsonObject {
   if (!isProtobuf(bytes))
-    throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix k8s');
+    throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
   try {
     const unknown = messageParts(bytes.subarray(MAGIC.length));
     const type = messageParts(last(unknown, 1) ?? new Uint8Array());
