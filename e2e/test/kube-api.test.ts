@@ -146,6 +146,16 @@ test('kubectl says who one is and what one may do', async () => {
   expect(stdout).toMatch(/^selfsubjectreviews\.authentication\.k8s\.io +\[\] +\[\] +\[create\]$/m);
 });
 
+test('kubectl says what the node, its pods and their containers use', async () => {
+  const mirror = `hello-${node.name}`;
+  const top = async (...what: string[]) => (await said('top', ...what, '--no-headers')).stdout;
+  expect(await top('node')).toMatch(new RegExp(`^${node.name} +\\d+m +\\d+% +\\d+Mi +\\d+% *$`, 'm'));
+  // A container of less than 10 s has no figures yet.
+  const shown = await poll('the pod has figures', async () => (await top('pod', mirror, '--containers')) || undefined);
+  expect(shown).toMatch(new RegExp(`^${mirror} +main +\\d+m +\\d+Mi *$`, 'm'));
+  expect(await top('pod', '-A', '--sum')).toMatch(/^ +\d+m +\d+Mi *$/m);
+});
+
 test('cordon keeps pods away, with words', async () => {
   expect((await said('cordon', node.name)).code).toBe(0);
   expect((await said('run', 'late', '--image', busyboxReference, '--', 'sleep', '3600')).code).toBe(0);

@@ -1,4 +1,4 @@
-import { apiVersionOf, type JsonObject, resources, reviews } from '@kubus/kube-objects';
+import { apiVersionOf, type JsonObject, resources, reviews, usageResources } from '@kubus/kube-objects';
 import type { RequestInfo } from './request-info.ts';
 
 /** The version that the server reports. */
@@ -16,6 +16,8 @@ const SERVER_VERSION = {
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
+const kinds = [...resources, ...reviews, ...usageResources];
+
 /** Subresources that are asked with an object of another kind. */
 const SUBRESOURCE_KINDS: Readonly<Record<string, JsonObject>> = {
   'pods/eviction': { kind: 'Eviction', group: 'policy', version: 'v1', verbs: ['create'] },
@@ -32,7 +34,7 @@ const SUBRESOURCE_KINDS: Readonly<Record<string, JsonObject>> = {
 
 /** The response to a request that is not about objects; undefined: no such path. Source: API concepts, "Discovery". */
 export function discover({ path }: RequestInfo): JsonObject | undefined {
-  const groups = [...new Set([...resources, ...reviews].map(({ group }) => group))].filter((group) => group !== '');
+  const groups = [...new Set(kinds.map(({ group }) => group))].filter((group) => group !== '');
   // The client for Python ends the path so.
   if (path === '/version' || path === '/version/') return SERVER_VERSION;
   if (path === '/api') return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
@@ -52,7 +54,7 @@ function groupOf(group: string): JsonObject {
 
 /** The one that clients are to prefer first. */
 function versionsOf(group: string): string[] {
-  const those = [...resources, ...reviews].filter((one) => one.group === group);
+  const those = kinds.filter((one) => one.group === group);
   return [...new Set(those.map(({ version }) => version))].sort((a, b) => a.length - b.length);
 }
 
@@ -89,6 +91,9 @@ function resourceList(group: string, version: string): JsonObject {
         namespaced,
         kind,
         verbs: ['create'],
+      })),
+      ...usageResources.filter(isOfIt).map(({ plural, kind, namespaced }) => ({
+        ...{ name: plural, singularName: '', namespaced, kind, verbs: ['get', 'list'] },
       })),
     ],
   };

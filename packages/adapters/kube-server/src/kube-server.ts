@@ -7,6 +7,7 @@ import type { Authorizer } from './authorization.ts';
 import { Identities } from './identity.ts';
 import type { Injection } from './injection.ts';
 import { sendLog } from './log-socket.ts';
+import { NodeUsages } from './node-usages.ts';
 import {
   type KubeletAddress,
   invalidNode,
@@ -70,6 +71,7 @@ export class KubeServer {
       identities,
       issuer,
       authorize,
+      usages: new NodeUsages(async (name) => ({ address: await this.#kubelet(name), client }), now),
       log: async (info, response) => this.#log(info, response),
       logSocket: async (info, connection) => this.#logSocket(info, connection),
       proxy: async (info, response) => passProxy(info, { address: await this.#proxied(info.name), client }, response),

@@ -1,4 +1,12 @@
-import { badRequest, type Resource, resources, type Review, reviews } from '@kubus/kube-objects';
+import {
+  badRequest,
+  type Resource,
+  resources,
+  type Review,
+  reviews,
+  type UsageResource,
+  usageResources,
+} from '@kubus/kube-objects';
 
 type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection' | 'other';
 
@@ -25,12 +33,19 @@ export function isSet(query: URLSearchParams, parameter: string): boolean {
   return value !== null && !['false', '0'].includes(value.toLowerCase());
 }
 
-/** Its handler: a stored kind, a virtual kind, or none. */
-export function servedBy({ group, plural }: RequestInfo): { resource?: Resource; review?: Review } {
+/** Its handler: a stored kind, a review, a kind that is measured, or none. */
+export function servedBy({ group, plural }: RequestInfo): Served {
   const same = (one: Pick<Resource, 'group' | 'plural'>) => one.group === group && one.plural === plural;
   const resource = resources.find(same);
   const review = reviews.find(same);
-  return { ...(resource && { resource }), ...(review && { review }) };
+  const usage = usageResources.find(same);
+  return { ...(resource && { resource }), ...(review && { review }), ...(usage && { usage }) };
+}
+
+interface Served {
+  readonly resource?: Resource;
+  readonly review?: Review;
+  readonly usage?: UsageResource;
 }
 
 /** @param url path and query. @throws StatusError 400 for one that cannot be decoded. */

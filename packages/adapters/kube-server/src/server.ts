@@ -27,6 +27,7 @@ import { healthText } from './health.ts';
 import { type Identities, type User } from './identity.ts';
 import type { Fault, Injection, Outcome } from './injection.ts';
 import { actingUser } from './impersonation.ts';
+import type { NodeUsages } from './node-usages.ts';
 import { openApi } from './openapi.ts';
 import { isPodLog } from './log-socket.ts';
 import { type UpgradedConnection, isPodStream } from './pod-stream.ts';
@@ -41,12 +42,15 @@ import { answerReview } from './reviews.ts';
 import { type TokenIssuer, answerTokenRequest } from './service-account-token.ts';
 import { StoreError } from './store-error.ts';
 import { type TableRequest, asTable, tableRequest } from './table-request.ts';
+import { answerUsage } from './usage-answers.ts';
 import { Watch, type WatchEvent } from './watch.ts';
 
 export interface ServerParts {
   readonly registry: Registry;
   readonly identities: Identities;
   readonly issuer: TokenIssuer;
+  /** What nodes and their pods use. */
+  readonly usages: NodeUsages;
   readonly authorize: Authorizer;
   /** Answers a request for a pod's log. */
   readonly log: (info: RequestInfo, response: ServerResponse) => Promise<void>;
@@ -209,18 +213,19 @@ export class ApiHttpServer {
 
   async #serve(request: Request, user: User | undefined, response: ServerResponse): Promise<void> {
     const { info, payload, fault } = request;
+    const { registry } = this.#parts;
     const health = healthText(info);
     if (health !== undefined) {
       response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(health);
       return;
     }
     if (user === undefined) throw unauthorized();
-    const { resource, review } = servedBy(info);
-    const isOfObjects = resource !== undefined || review !== undefined;
+    const { resource, review, usage } = servedBy(info);
+    const isOfObjects = (resource ?? review ?? usage) !== undefined;
     const verb = info.method === 'HEAD' ? 'get' : info.method.toLowerCase();
     if (!isOfObjects && !isPathAllowed({ user, verb, path: info.path })) throw deniedPath(info, user);
     if (info.path === '/metrics') {
-      const families = this.metrics.families(this.#parts.registry.store, this.watches.size);
+      const families = this.metrics.families(registry.store, this.watches.size);
       response.writeHead(200, { 'content-type': EXPOSITION_TYPE }).end(exposition(families));
       return;
     }
@@ -240,6 +245,10 @@ export class ApiHttpServer {
       const asked = typedObjectOf(payload, { kind: review.kind, apiVersion: apiVersionOf(review) });
       const body = answerReview(review, asked, user, { ...this.#parts, namespace: info.namespace });
       send(response, { code: 201, body }, fault, encoding);
+    } else if (usage !== undefined) {
+      const encoding = encodingOf(request.accept);
+      const body = await answerUsage(usage, info, this.#parts);
+      send(response, { code: 200, body: asTable(usage, body, request.table, registry.now()) }, fault, encoding);
     } else if (resource !== undefined) {
       await this.#serveResource(resource, request, user, response);
     }

@@ -24,7 +24,12 @@ export function tableRequest(accept: string, { verb, query }: RequestInfo): Tabl
 }
 
 /** An object or a list as a Table, if that was asked for. */
-export function asTable(resource: Resource, body: JsonObject, wanted: TableRequest, now: number): JsonObject {
+export function asTable(
+  resource: Pick<Resource, 'kind' | 'view'>,
+  body: JsonObject,
+  wanted: TableRequest,
+  now: number,
+): JsonObject {
   if (wanted === undefined || body['kind'] === 'Status') return body;
   const isList = body['kind'] === `${resource.kind}List`;
   const objects = (isList ? asList(body['items']) : [body]) as readonly KubeObject[];

@@ -58,4 +58,7 @@ export {
   unauthorized,
   unsupportedMediaType,
 } from './status.ts';
+export { type UsageResource, nodeMetrics, podMetrics, usageResources } from './usage/usage-objects.ts';
+export { type Usage, nodeUsage, podUsage } from './usage/usage-rates.ts';
+export { type UsageReading, usageReading } from './usage/usage-reading.ts';
 export { boundTo, isVolumeOf, usesClaim, volumeFor } from './volume-binding.ts';

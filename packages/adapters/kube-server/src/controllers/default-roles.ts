@@ -12,6 +12,7 @@ const VIEW = [
   rule(READ, [''], 'persistentvolumeclaims', 'persistentvolumeclaims/status', 'namespaces', 'namespaces/status'),
   rule(READ, ['', 'events.k8s.io'], 'events'),
   rule(READ, ['discovery.k8s.io'], 'endpointslices'),
+  rule(READ, ['metrics.k8s.io'], 'pods', 'nodes'),
   rule(READ, ['resource.k8s.io'], 'resourceclaims', 'resourceclaims/status'),
 ];
 

@@ -10,7 +10,7 @@ export interface Column {
   readonly type?: 'integer' | 'boolean';
   /** Shown only by `-o wide`. */
   readonly isWide?: boolean;
-  readonly format?: 'name';
+  readonly format?: 'name' | 'quantity' | 'duration';
   readonly cell: (object: KubeObject, now: number) => Json;
 }
 

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../json.ts';
 import type { KubeObject } from '../object.ts';
 import { type Resource, storedFrom } from '../resources.ts';
 import { type Column, columnsOf, commonColumns } from './columns.ts';
+import { usageColumns } from './usage-columns.ts';
 
 /** What a row carries of its object: nothing, its metadata, or all of it. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -17,7 +18,7 @@ export function tableFor(
   objects: readonly KubeObject[],
   { metadata, include, now }: { metadata: JsonObject; include: IncludeObject; now: number },
 ): JsonObject {
-  const columns = columnsOf[resource.kind] ?? commonColumns;
+  const columns = columnsOf[resource.kind] ?? usageColumns[resource.kind] ?? commonColumns;
   return {
     kind: 'Table',
     apiVersion: 'meta.k8s.io/v1',
