@@ -10,11 +10,12 @@ import {
   removeLogLinks,
 } from '@kubus/harness';
 import { isReady } from '@kubus/kube-fixture';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { upInCluster } from '../cluster-bench-node.ts';
 import { agentProcesses } from '../process-usage.ts';
 import type { ControlPlane } from './control-plane.ts';
+import { type GoProfile, readGoProfile } from './go-profile.ts';
 
 /** A node agent under measurement, which has joined the cluster. */
 export interface Agent {
@@ -42,8 +43,14 @@ export async function startKubus(plane: ControlPlane, ...flags: string[]): Promi
   }
 }
 
+/** The reference kubelet as an agent. */
+export interface Kubelet extends Agent {
+  /** Its own profile of its CPU over the next seconds. */
+  profile(seconds: number): Promise<GoProfile>;
+}
+
 /** Starts the reference kubelet with a containerd of the same kind, in a network of its own. @param program its path */
-export async function startKubelet(plane: ControlPlane, program: string): Promise<Agent> {
+export async function startKubelet(plane: ControlPlane, program: string): Promise<Kubelet> {
   const runtime = await startRuntime();
   const { node, root, cgroupRoot } = runtime.dir;
   const logs = join(root, 'kubelet-logs');
@@ -72,7 +79,15 @@ export async function startKubelet(plane: ControlPlane, program: string): Promis
     });
     await Promise.race([plane.api.waitFor({ kind: 'Node', name: node }, isReady), ended]);
     ended.catch(() => undefined);
-    return { node, processes: () => Promise.resolve(new Map([['kubelet', pid]])), stop };
+    const profile = async (seconds: number) => {
+      const path = join(root, 'profile');
+      const url = `https://127.0.0.1:10250/debug/pprof/profile?seconds=${seconds}`;
+      const [curl, ...words] = runtime.inside(['curl', '-sS', '--fail', '--insecure', '--output', path, url]);
+      const { code, stderr } = await startCommand(curl, words, {}).outcome;
+      if (code !== 0) throw new Error(`the kubelet gives no profile: ${stderr}`);
+      return readGoProfile(await readFile(path));
+    };
+    return { node, processes: () => Promise.resolve(new Map([['kubelet', pid]])), profile, stop };
   } catch (error) {
     await stop();
     throw error;
