@@ -115,6 +115,19 @@ export class BenchNode implements Subject {
     return (await moved) - begin;
   }
 
+  /** How long after the last of all other services this one announced itself when the node started, in milliseconds; negative: before. */
+  async readyAfterOthers(service: string): Promise<number> {
+    const pattern = `${serviceInstance.area}.fact.${serviceInstance.name}.*`;
+    const inbox = `${inboxPrefix(PEOPLE)}.${randomBytes(8).toString('hex')}`;
+    const first = new Map<string, number>();
+    for (const { stored, message } of await readRecord(this.#connection, this.dir.node, [pattern], inbox)) {
+      const name = keyOf(message.subject).replace(/-\d+$/, '');
+      if (!first.has(name)) first.set(name, stored);
+    }
+    const { [service]: own = Number.NaN, ...others } = Object.fromEntries(first);
+    return own - Math.max(...Object.values(others));
+  }
+
   /** Sets the number of instances of a service. */
   async scale(service: string, count: number): Promise<void> {
     const { code, stderr } = await runKubus(this.#folder, ['scale', service, String(count)]).outcome;

@@ -1,15 +1,21 @@
 import { Cluster, type JsonObject, isReady } from '@kubus/kube-fixture';
 import { adminKubeconfig } from '@kubus/launcher';
 import { Command } from 'commander';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { BenchNode } from './bench-node.ts';
-import { benchManifest } from './bench-pod.ts';
+import { benchContainer, benchManifest } from './bench-pod.ts';
 import { count } from './count-option.ts';
 import { agentProcesses, cpuOf, difference, memoryOf } from './process-usage.ts';
 
 /**
  * What a node's own Kubernetes API costs: its memory and CPU at rest and with many objects, how long a write takes while others watch, and a pod
- * from its creation to Ready through the API and through a file, in turns. Started as `pnpm --filter @kubus/bench kube-api [--objects N]
+ * from its creation to Ready through the API, through a file, and by `kubectl apply`, in turns; a node's start until the first `kubectl run`
+ * is Ready. Started as `pnpm --filter @kubus/bench kube-api [--objects N]
  * [--watches N] [--pods N]`, as root.
  */
 interface Options {
@@ -21,6 +27,8 @@ interface Options {
 /** Wait before memory is measured, and over which CPU at rest is, in milliseconds. */
 const REST_MS = 20_000;
 const NAMESPACE = 'default';
+const KNOWN = 'kubectl apply, from when the API has the pod';
+const run = promisify(execFile);
 
 const { objects, watches, pods } = new Command('kube-api')
   .option('--objects <n>', 'objects of pods', count, 1_000)
@@ -29,6 +37,7 @@ const { objects, watches, pods } = new Command('kube-api')
   .parse()
   .opts<Options>();
 
+const folder = await mkdtemp(join(tmpdir(), 'kubus-bench-'));
 const began = performance.now();
 const node = await BenchNode.start('--api');
 try {
@@ -36,12 +45,16 @@ try {
   const cluster = Cluster.open(adminKubeconfig(node.dir));
   await cluster.waitFor({ kind: 'Node', name: node.dir.node }, isReady);
   console.log(`node Ready in its API: ${seconds(performance.now() - began)}`);
+  await firstRun(cluster);
+  console.log(`the API after the last other service: ${seconds(await node.readyAfterOthers('kube-api'))}`);
   await atRest('empty');
   await startPods(cluster);
   await writes(cluster);
   await atRest(`${objects} pods' objects`);
+  console.log(`killed until it serves again: ${seconds(await node.kill('kube-api'))}`);
 } finally {
   await node.stop();
+  await rm(folder, { recursive: true });
 }
 
 async function atRest(what: string): Promise<void> {
@@ -54,9 +67,24 @@ async function atRest(what: string): Promise<void> {
   console.log(`${what}: ${memory.toFixed(1)} MiB (PSS), ${((100 * cpu) / REST_MS).toFixed(2)} % of a core at rest`);
 }
 
-/** In turns, so that both meet the same machine. */
+/** What a user does first. */
+async function firstRun(cluster: Cluster): Promise<void> {
+  const { image, command } = benchContainer;
+  const pod = { kind: 'Pod', namespace: NAMESPACE, name: 'first' };
+  await kubectl('run', pod.name, '--image', image, '--command', '--', ...command);
+  await cluster.waitFor(pod, isReady);
+  console.log(`up to the first kubectl run Ready: ${seconds(performance.now() - began)}`);
+  await cluster.delete(pod, { gracePeriodSeconds: 0 });
+  await cluster.waitGone(pod);
+}
+
+async function kubectl(...args: readonly string[]): Promise<void> {
+  await run('kubectl', ['--kubeconfig', adminKubeconfig(node.dir), ...args]);
+}
+
+/** In turns, so that all ways meet the same machine. */
 async function startPods(cluster: Cluster): Promise<void> {
-  const times: Record<string, number[]> = { api: [], file: [] };
+  const times: Record<string, number[]> = { api: [], file: [], 'kubectl apply': [], [KNOWN]: [] };
   for (let index = 0; index < pods; index++) {
     const name = { kind: 'Pod', namespace: NAMESPACE, name: `api-${index}` };
     const begin = performance.now();
@@ -67,8 +95,24 @@ async function startPods(cluster: Cluster): Promise<void> {
     await cluster.waitGone(name);
     times['file']?.push(await node.create(`file-${index}`));
     await node.remove(`file-${index}`);
+    await applied(cluster, `kubectl-${index}`, times);
   }
   for (const [way, all] of Object.entries(times)) console.log(`create to Ready by ${way}: ${spread(all)}`);
+}
+
+/** Also from when the API has the pod, which leaves out the start of kubectl itself. */
+async function applied(cluster: Cluster, name: string, times: Readonly<Record<string, number[]>>): Promise<void> {
+  const file = join(folder, `${name}.json`);
+  await writeFile(file, benchManifest(name));
+  const pod = { kind: 'Pod', namespace: NAMESPACE, name };
+  const begin = performance.now();
+  const exists = cluster.waitFor(pod, () => true).then(() => performance.now());
+  await Promise.all([kubectl('apply', '-f', file), cluster.waitFor(pod, isReady)]);
+  const end = performance.now();
+  times['kubectl apply']?.push(end - begin);
+  times[KNOWN]?.push(end - (await exists));
+  await cluster.delete(pod, { gracePeriodSeconds: 0 });
+  await cluster.waitGone(pod);
 }
 
 /** Statuses of pods of a node that does not exist, one after the other. */
