@@ -67,6 +67,7 @@ function versionOf(version: string, { resources }: JsonObject): JsonObject {
           singularResource: asText(one['singularName']),
           verbs: asList(one['verbs']),
           ...(one['shortNames'] !== undefined && { shortNames: one['shortNames'] }),
+          ...(one['categories'] !== undefined && { categories: one['categories'] }),
           ...(below.length > 0 && {
             subresources: below.map((other) => ({
               subresource: named(other)[1] ?? '',

@@ -67,24 +67,27 @@ function resourceList(group: string, version: string): JsonObject {
     apiVersion: 'v1',
     groupVersion: apiVersionOf({ group, version }),
     resources: [
-      ...stored.flatMap(({ plural, singular, kind, namespaced, shortNames, subresources, deletedSingly }) => [
-        {
-          name: plural,
-          singularName: singular,
-          namespaced,
-          kind,
-          verbs: deletedSingly === true ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS,
-          ...(shortNames && { shortNames }),
-        },
-        ...subresources.map((subresource) => ({
-          name: `${plural}/${subresource}`,
-          singularName: '',
-          namespaced,
-          kind,
-          verbs: ['get', 'patch', 'update'],
-          ...SUBRESOURCE_KINDS[`${plural}/${subresource}`],
-        })),
-      ]),
+      ...stored.flatMap(
+        ({ plural, singular, kind, namespaced, shortNames, categories, subresources, deletedSingly }) => [
+          {
+            name: plural,
+            singularName: singular,
+            namespaced,
+            kind,
+            verbs: deletedSingly === true ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS,
+            ...(shortNames && { shortNames }),
+            ...(categories && { categories }),
+          },
+          ...subresources.map((subresource) => ({
+            name: `${plural}/${subresource}`,
+            singularName: '',
+            namespaced,
+            kind,
+            verbs: ['get', 'patch', 'update'],
+            ...SUBRESOURCE_KINDS[`${plural}/${subresource}`],
+          })),
+        ],
+      ),
       ...answered.map(({ plural, singular, kind, namespaced = false }) => ({
         name: plural,
         singularName: singular,

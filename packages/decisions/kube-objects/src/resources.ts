@@ -1,4 +1,4 @@
-import { resourceClaimRules } from './rules/resource-claim-rules.ts';
+import { deviceResources } from './device-resources.ts';
 import { endpointSliceRules, priorityClassRules, storageClassRules } from './rules/class-rules.ts';
 import { csrRules } from './rules/csr-rules.ts';
 import { nodeRules } from './rules/node-rules.ts';
@@ -29,6 +29,8 @@ export interface Resource extends ErrorSubject {
   readonly singular: string;
   readonly kind: string;
   readonly shortNames?: readonly string[];
+  /** Words of kubectl for several kinds at once. */
+  readonly categories?: readonly string[];
   readonly namespaced: boolean;
   /** Its objects are deleted one by one: there is no `deletecollection`. */
   readonly deletedSingly?: boolean;
@@ -45,7 +47,6 @@ export interface Resource extends ErrorSubject {
 }
 
 const core = { group: '', version: 'v1' };
-const dynamic = { group: 'resource.k8s.io', version: 'v1' };
 const storage = { group: 'storage.k8s.io', version: 'v1', namespaced: false };
 
 export const resources: readonly Resource[] = [
@@ -55,6 +56,7 @@ export const resources: readonly Resource[] = [
     singular: 'pod',
     kind: 'Pod',
     shortNames: ['po'],
+    categories: ['all'],
     namespaced: true,
     subresources: [
       'status',
@@ -155,6 +157,7 @@ export const resources: readonly Resource[] = [
     singular: 'service',
     kind: 'Service',
     shortNames: ['svc'],
+    categories: ['all'],
     namespaced: true,
     subresources: ['status'],
     selectable: ['spec.clusterIP', 'spec.type'],
@@ -253,27 +256,7 @@ export const resources: readonly Resource[] = [
     always: { addressType: '', endpoints: null, ports: null },
     rules: endpointSliceRules,
   },
-  {
-    ...dynamic,
-    plural: 'resourceclaims',
-    singular: 'resourceclaim',
-    kind: 'ResourceClaim',
-    namespaced: true,
-    subresources: ['status'],
-    always: { spec: { devices: {} }, status: {} },
-    rules: resourceClaimRules,
-  },
-  {
-    ...dynamic,
-    plural: 'resourceslices',
-    singular: 'resourceslice',
-    kind: 'ResourceSlice',
-    namespaced: false,
-    subresources: [],
-    selectable: ['spec.nodeName', 'spec.driver'],
-    always: { spec: { driver: '', pool: { name: '', generation: 0, resourceSliceCount: 0 } } },
-    rules: { ...plainRules, returnsDeleted: true },
-  },
+  ...deviceResources,
   {
     group: 'coordination.k8s.io',
     version: 'v1',

@@ -13,7 +13,7 @@ const VIEW = [
   rule(READ, ['', 'events.k8s.io'], 'events'),
   rule(READ, ['discovery.k8s.io'], 'endpointslices'),
   rule(READ, ['metrics.k8s.io'], 'pods', 'nodes'),
-  rule(READ, ['resource.k8s.io'], 'resourceclaims', 'resourceclaims/status'),
+  rule(READ, ['resource.k8s.io'], 'resourceclaims', 'resourceclaims/status', 'resourceclaimtemplates'),
 ];
 
 const STREAMS = ['pods/attach', 'pods/exec', 'pods/portforward'];
@@ -27,7 +27,7 @@ const EDIT = [
   rule(WRITE, [''], 'configmaps', 'persistentvolumeclaims', 'secrets', 'serviceaccounts', 'services'),
   rule(WRITE, ['', 'events.k8s.io'], 'events'),
   rule([...READ, ...WRITE], ['coordination.k8s.io'], 'leases'),
-  rule(WRITE, ['resource.k8s.io'], 'resourceclaims'),
+  rule(WRITE, ['resource.k8s.io'], 'resourceclaims', 'resourceclaimtemplates'),
 ];
 
 const ADMIN = [...EDIT, rule(READ, ['rbac.authorization.k8s.io'], 'roles', 'rolebindings')];

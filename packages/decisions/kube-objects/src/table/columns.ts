@@ -221,6 +221,16 @@ export const columnsOf: Readonly<Record<string, readonly Column[]>> = {
     ),
     AGE,
   ],
+  ResourceClaim: [NAME, column('State', claimState), AGE],
+  ResourceClaimTemplate: [NAME, AGE],
+  DeviceClass: [NAME, AGE],
+  ResourceSlice: [
+    NAME,
+    text('Node', 'spec', 'nodeName'),
+    text('Driver', 'spec', 'driver'),
+    text('Pool', 'spec', 'pool', 'name'),
+    AGE,
+  ],
   VolumeAttachment: [
     NAME,
     text('Attacher', 'spec', 'attacher'),
@@ -350,6 +360,22 @@ function accessModes(modes: Json | undefined): string {
 
 function isBound({ spec }: KubeObject): boolean {
   return asText(spec?.['volumeName']) !== '';
+}
+
+function claimState({ metadata, status }: KubeObject): string {
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  const isAllocated = (status?.['allocation'] ?? null) !== null;
+  const isReserved = isAllocated && asList(status?.['reservedFor']).length > 0;
+  const words = {
+    deleted: isDeleted,
+    pending: !isDeleted && !isAllocated,
+    allocated: isAllocated,
+    reserved: isReserved,
+  };
+  return Object.entries(words)
+    .filter(([, is]) => is)
+    .map(([word]) => word)
+    .join(',');
 }
 
 function requestStatus({ status }: KubeObject): string {
