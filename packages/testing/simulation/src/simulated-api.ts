@@ -153,8 +153,7 @@ export class SimulatedApi {
     const payload = {
       userAgent: 'kubus',
       contentType: method === 'PATCH' ? `application/${contentType}-patch+json` : 'application/json',
-      body: body === undefined ? undefined : copied(body as JsonObject),
-      bytes: NO_BYTES,
+      bytes: body === undefined ? NO_BYTES : Buffer.from(JSON.stringify(body)),
     };
     const outcome = answered(() => answerObjects(life.registry, resource, info, payload, nodeUser(NODE)).body);
     if (this.#random.chance(this.trouble.ends)) this.kill(this.#random.pick([1, 50, 2_000, 20_000]));
