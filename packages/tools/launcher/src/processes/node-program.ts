@@ -47,3 +47,9 @@ export function serviceProgram(
   const shared = ['--services', services.join(','), '--elsewhere', elsewhere.join(',')];
   return [process.execPath, ...sharedNodeFlags, program, ...args, ...shared];
 }
+
+/** Whether a command line is one of {@link serviceProgram}, with whatever program in front that runs it. */
+export function runsServiceProgram(argv: readonly string[]): boolean {
+  const at = argv.indexOf('--config');
+  return at > 0 && argv[at - 1]?.endsWith('/dist/main.mjs') === true && argv[at + 2] === '--slot';
+}

@@ -95,6 +95,11 @@ export async function findProcesses(root: string, processes: string): Promise<Pr
   return found.filter((record) => record !== undefined);
 }
 
+/** The command line of a process; empty when it has ended. */
+export async function argumentsOf(pid: number): Promise<string[]> {
+  return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0').slice(0, -1);
+}
+
 /**
  * Ends the processes: SIGTERM, and SIGKILL to those still running `graceMs` milliseconds later. Each is checked again before each
  * signal, so that a pid that now belongs to another process is left alone.

@@ -44,7 +44,8 @@ import {
   serviceProcesses,
   sharedProcesses,
 } from '../node/node-services.ts';
-import { endProcesses, findProcesses } from './process-record.ts';
+import { runsServiceProgram } from './node-program.ts';
+import { argumentsOf, endProcesses, findProcesses } from './process-record.ts';
 import { ServiceShares } from './service-shares.ts';
 import { StuckServices } from './stuck-services.ts';
 import { type SupervisedProcess, Supervisor } from './supervisor.ts';
@@ -119,12 +120,20 @@ export class ServiceProcesses {
     });
   }
 
-  /** Ends processes that a killed launcher left behind, except the runtime and its pods. */
+  /** Ends processes that a killed launcher left behind, also unrecorded ones, except the runtime and its pods. */
   async endLeftovers(): Promise<void> {
     const { dir } = this.#options;
     const left = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => !what.startsWith('containerd'));
-    const own = left.filter(({ what }) => supportingProcesses.has(what) || runsServices(what));
-    await endProcesses(own, GRACE_MS);
+    const own = await Promise.all(
+      left.map(
+        async ({ what, pid }) =>
+          supportingProcesses.has(what) || runsServices(what) || runsServiceProgram(await argumentsOf(pid)),
+      ),
+    );
+    await endProcesses(
+      left.filter((_, at) => own[at]),
+      GRACE_MS,
+    );
   }
 
   /** Starts another process that the services need, and keeps it running. See {@link Supervisor.keep}. */
