@@ -89,7 +89,10 @@ export class NodeSignals {
     const all = this.#cgroups.read('/', 'usage', { machine: usage });
     const [tier = '/'] = this.#cgroups.tiers();
     this.#cgroups.forgetSettings(tier);
-    const { limitBytes, workingSetBytes = 0 } = this.#cgroups.read(tier, 'usage')?.memory ?? {};
+    const pods = this.#cgroups.read(tier, 'usage');
+    // It is made with the first pod: a file that was missing is asked for again.
+    if (pods === undefined) this.#cgroups.release((path) => path !== tier);
+    const { limitBytes, workingSetBytes = 0 } = pods?.memory ?? {};
     const ofPods = limitBytes === undefined ? undefined : observed(limitBytes, workingSetBytes, atMs);
     return {
       ...(all && { 'memory.available': observed(machine.memoryBytes, all.memory.workingSetBytes, atMs) }),
