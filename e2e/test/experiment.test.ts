@@ -12,18 +12,22 @@ interface Difference {
 
 interface Measured {
   readonly measure: string;
-  readonly baseline: { readonly count: number };
-  readonly faults: { readonly count: number };
+  readonly arms: readonly { readonly arm: string; readonly count: number; readonly mean: number }[];
   readonly medianDifference: Difference;
 }
 
 interface Report {
   readonly measures: readonly Measured[];
-  readonly runs: readonly { readonly arm: string; readonly late: readonly string[] }[];
+  readonly runs: readonly {
+    readonly arm: string;
+    readonly late: readonly string[];
+    readonly values: Readonly<Record<string, readonly number[]>>;
+  }[];
 }
 
 /** As for users. */
-const example = join(checkout, 'examples/experiments/delayed-runtime-events.yaml');
+const examples = join(checkout, 'examples/experiments');
+const example = join(examples, 'delayed-runtime-events.yaml');
 const REPETITIONS = isSoak ? 5 : 3;
 const PODS = 3;
 /** Three times the example's: a busy machine's noise does not hide it in so few repetitions. */
@@ -47,6 +51,10 @@ async function clean(folder: string): Promise<void> {
   await removeTestFolder(folder);
 }
 
+async function readReport(folder: string): Promise<Report> {
+  return JSON.parse(await readFile(join(folder, 'report/report.json'), 'utf8')) as Report;
+}
+
 /** Runs an experiment with this number of repetitions, and returns its measurements. */
 async function measure(
   folder: string,
@@ -58,7 +66,7 @@ async function measure(
   expect([code, stderr]).toEqual([0, expect.stringContaining(`run ${runs} of ${runs}`)]);
   expect(await nodesIn(folder)).toEqual([]);
 
-  const report = JSON.parse(await readFile(join(folder, 'report/report.json'), 'utf8')) as Report;
+  const report = await readReport(folder);
   expect(stdout.trim()).toBe((await readFile(join(folder, 'report/report.md'), 'utf8')).trim());
   process.stderr.write(stdout);
   expect(report.runs.flatMap(({ late }) => late)).toEqual([]);
@@ -68,8 +76,11 @@ async function measure(
     return found;
   };
   const [start, restart] = [measured('start'), measured('restart')];
-  for (const { baseline, faults } of [start, restart]) {
-    expect([baseline.count, faults.count]).toEqual([repetitions * PODS, repetitions * PODS]);
+  for (const { arms } of [start, restart]) {
+    expect(arms.map(({ arm, count }) => [arm, count])).toEqual([
+      ['baseline', repetitions * PODS],
+      ['faults', repetitions * PODS],
+    ]);
   }
   return { start, restart };
 }
@@ -120,6 +131,66 @@ test(
   },
   LIMIT_MS,
 );
+
+/** The example's arms with one pod, which takes half of the memory at once. */
+async function onePod(folder: string): Promise<string> {
+  interface Example {
+    readonly workload: { readonly pods: [{ readonly template: { readonly spec: { containers: [object] } } }] };
+  }
+  const text = await readFile(join(examples, 'eviction-thresholds.yaml'), 'utf8');
+  const { workload, ...rest } = parse(text) as Example;
+  const [{ template }] = workload.pods;
+  const command = ['sh', '-c', 'dd if=/dev/zero of=/memory/filled bs=1M count=100; sleep 3600'];
+  template.spec.containers = [{ ...template.spec.containers[0], command }];
+  const file = join(folder, 'experiment.yaml');
+  // The node reads its memory every 10 s.
+  const short = { ...workload, until: 'ended', within: '13s', stay: '0s', pods: [{ template }] };
+  await writeFile(file, stringify({ ...rest, repetitions: 1, workload: short }));
+  return file;
+}
+
+test(
+  'of two thresholds the higher one evicts a pod that the lower one leaves alone',
+  async () => {
+    const folder = await makeTestFolder();
+    try {
+      const { code, stdout, stderr } = await startExperiment(folder, await onePod(folder)).outcome;
+      expect([code, stderr]).toEqual([0, expect.stringContaining('run 2 of 2')]);
+      expect(await nodesIn(folder)).toEqual([]);
+      const { measures, runs } = await readReport(folder);
+      const ofArm = (name: string) => runs.find(({ arm }) => arm === name);
+      const [low, high] = [ofArm('at-20mi'), ofArm('at-120mi')];
+      expect(low).toMatchObject({ late: [expect.stringContaining('grows-')], values: { evicted: [0], pressure: [0] } });
+      expect(high).toMatchObject({ late: [], values: { evicted: [1], oomKilled: [0] } });
+      expect(high?.values['pressure']?.[0]).toBeGreaterThan(0);
+      expect(measures.find(({ measure }) => measure === 'evicted')).toMatchObject({
+        arms: [
+          { arm: 'at-20mi', mean: 0 },
+          { arm: 'at-120mi', mean: 1 },
+        ],
+        meanDifference: { estimate: 1 },
+      });
+      expect(stdout).toContain('- evictionHard: {"memory.available":"120Mi"}');
+    } finally {
+      await clean(folder);
+    }
+  },
+  LIMIT_MS,
+);
+
+test('on a described machine, CPUs that are distributed over the NUMA nodes are more fragmented', async () => {
+  const folder = await makeTestFolder();
+  try {
+    const { code, stdout, stderr } = await startExperiment(folder, join(examples, 'fragmentation.yaml')).outcome;
+    expect([code, stderr]).toEqual([0, '']);
+    const { measures } = await readReport(folder);
+    expect(measures[0]).toMatchObject({ measure: 'fragmentation', arms: [{ arm: 'packed' }, { arm: 'distributed' }] });
+    expect(measures[0]?.medianDifference.low).toBeGreaterThan(0);
+    expect(stdout).toMatch(/^\| pods on more NUMA nodes than needed, % \| packed \| 10 \| /m);
+  } finally {
+    await clean(folder);
+  }
+});
 
 test('an invalid experiment is refused with file and field before anything runs', async () => {
   const folder = await makeTestFolder();

@@ -10,7 +10,14 @@ export {
   hasOwnCpus,
   podRequest,
 } from './request.ts';
-export { type ExclusiveSettings, type ExclusiveSetup, emptyLedger, exclusiveSetup, ledgerProblem } from './setup.ts';
+export {
+  type ExclusiveSettings,
+  type ExclusiveSetup,
+  type SetupProblem,
+  emptyLedger,
+  exclusiveSetup,
+  ledgerProblem,
+} from './setup.ts';
 export {
   type Merge,
   type PodAdmission,
@@ -22,6 +29,8 @@ export {
   withoutEndedMemory,
   withoutPod,
 } from './admit.ts';
+export { cpuFragmentation, fragmentation, memoryFragmentation } from './fragmentation.ts';
+export { trialSettings } from './trial-settings.ts';
 export type { ResourceHints } from './topology/hint.ts';
 export { nodesOf } from './topology/nodes.ts';
 export { checksum, mapText, sortedMap } from './checkpoint/checksum.ts';

@@ -3,14 +3,22 @@ import { KubusError } from '@kubus/ports';
 import { LineCounter, parseDocument } from 'yaml';
 import * as z from 'zod';
 import { durationSchema } from './duration.ts';
-import { experimentFaultSchema } from './experiment-fault.ts';
+import { type ExperimentFault, experimentFaultSchema } from './experiment-fault.ts';
+import { headerFields, nameSchema } from './header.ts';
+import { type MachineExperiment, machineExperimentSchema } from './machine-experiment.ts';
+import { nodeMeasures } from './measures.ts';
+import { quantitySchema } from './quantity.ts';
 
 /** Thrown when the file is not a valid experiment; the message names the file, and each invalid field with the reason. */
 export class ExperimentError extends KubusError {}
 
-/** What can be measured, in milliseconds. */
-const measures = ['start', 'restart', 'stop', 'cpu'] as const;
-export type Measure = (typeof measures)[number];
+/** One of the two conditions that are compared. */
+interface Arm {
+  readonly name: string;
+  readonly faults: readonly ExperimentFault[];
+  /** Fields of a KubeletConfiguration, which the node is started with. */
+  readonly config: Readonly<Record<string, unknown>>;
+}
 
 const podGroupSchema = z.strictObject({
   /** How many of it. */
@@ -19,12 +27,14 @@ const podGroupSchema = z.strictObject({
   template: z.looseObject({
     apiVersion: z.literal('v1').default('v1'),
     kind: z.literal('Pod').default('Pod'),
-    metadata: z.looseObject({ name: z.string().min(1).max(40) }),
+    metadata: z.looseObject({ name: z.string().min(1).max(40), namespace: z.string().optional() }),
   }),
 });
 
 const workloadSchema = z.strictObject({
   pods: z.array(podGroupSchema).min(1),
+  /** Where they are created: files of the node's folder make static pods, which are never evicted. */
+  from: z.enum(['files', 'api']).default('files'),
   /** All at once, or each when the previous one has reached the expected state. */
   how: z.enum(['atOnce', 'oneByOne']).default('atOnce'),
   /** The expected state: every container ready; every container restarted once; ended. */
@@ -36,25 +46,43 @@ const workloadSchema = z.strictObject({
 });
 export type Workload = z.infer<typeof workloadSchema>;
 
-const experimentSchema = z.strictObject({
-  /** Such as `delayed-runtime-events`. */
-  name: z
-    .string()
-    .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, { error: 'must consist of lower-case letters, digits and "-"' }),
-  /** What it should show, in one sentence. */
-  about: z.string().optional(),
-  /** How often each arm runs. */
-  repetitions: z.int().min(1).max(1000).default(5),
-  /** Decides the order of the arms and the resampling for the confidence intervals. */
-  seed: z.int().nonnegative().default(1),
-  workload: workloadSchema,
-  faults: z.array(experimentFaultSchema).min(1),
-  measure: z
-    .array(z.enum(measures))
-    .min(1)
-    .default([...measures]),
+const armSchema = z.strictObject({
+  name: nameSchema,
+  faults: z.array(experimentFaultSchema).default([]),
+  config: z.record(z.string(), z.unknown()).default({}),
 });
-export type Experiment = z.infer<typeof experimentSchema>;
+
+/** How an arm is called that is not named: `faults` alone compares with and without them. */
+const baseline: Arm = { name: 'baseline', faults: [], config: {} };
+
+const nodeExperimentSchema = z
+  .strictObject({
+    ...headerFields,
+    workload: workloadSchema,
+    /** Bytes that all pods together may use, so that memory can be short without endangering the machine. */
+    podMemory: quantitySchema.optional(),
+    faults: z.array(experimentFaultSchema).min(1).optional(),
+    arms: z.tuple([armSchema, armSchema]).optional(),
+    measure: z.array(z.enum(nodeMeasures)).min(1).default(['start', 'restart', 'stop', 'cpu']),
+  })
+  .transform(({ faults, arms, ...rest }, context) => {
+    if ((faults === undefined) === (arms === undefined)) {
+      context.addIssue({ code: 'custom', path: ['faults'], message: 'an experiment has either faults or arms' });
+      return z.NEVER;
+    }
+    const [first, second]: readonly [Arm, Arm] = arms ?? [
+      baseline,
+      { ...baseline, name: 'faults', faults: faults ?? [] },
+    ];
+    if (first.name === second.name) {
+      context.addIssue({ code: 'custom', path: ['arms'], message: `both are called ${first.name}` });
+      return z.NEVER;
+    }
+    return { ...rest, arms: [first, second] as const };
+  });
+/** A workload that is run on a node. */
+export type NodeExperiment = z.infer<typeof nodeExperimentSchema>;
+export type Experiment = NodeExperiment | MachineExperiment;
 
 /**
  * Reads an experiment.
@@ -69,7 +97,8 @@ export function parseExperiment(text: string, file: string): Experiment {
     const { line } = lines.linePos(broken.pos[0]);
     throw new ExperimentError('bad-experiment', `${file}: line ${line}: ${broken.message.split('\n')[0] ?? ''}`);
   }
-  const parsed = experimentSchema.safeParse(document.toJS());
+  const schema = document.has('machine') ? machineExperimentSchema : nodeExperimentSchema;
+  const parsed = schema.safeParse(document.toJS());
   const wrong = parsed.success
     ? podErrors(parsed.data)
     : parsed.error.issues.map(({ path, message }) => `${fieldName(path)}: ${message}`);
@@ -80,8 +109,9 @@ export function parseExperiment(text: string, file: string): Experiment {
 }
 
 /** What a node would refuse is reported before anything runs. */
-function podErrors({ workload }: Experiment): string[] {
-  return workload.pods.flatMap(({ template }, index) => {
+function podErrors(experiment: Experiment): string[] {
+  if ('machine' in experiment) return [];
+  return experiment.workload.pods.flatMap(({ template }, index) => {
     const origin = { source: 'file', path: '/experiment', node: 'node', seenAt: new Date(0).toISOString() } as const;
     const { errors } = readManifest({ ...origin, text: JSON.stringify(template) });
     return errors.map(({ field, message }) => {

@@ -1,7 +1,10 @@
-export { type Experiment, ExperimentError, type Workload, parseExperiment } from './experiment.ts';
+export { type Experiment, ExperimentError, type NodeExperiment, type Workload, parseExperiment } from './experiment.ts';
 export type { ExperimentFault } from './experiment-fault.ts';
 export { describeRule, toRule } from './fault-rule.ts';
-export { type PodLatencies, podLatencies } from './pod-latencies.ts';
+export type { MachineExperiment } from './machine-experiment.ts';
+export { machineRuns } from './machine-run.ts';
+export { podLatencies } from './pod-latencies.ts';
+export { podEnding, pressureTime } from './pressure-figures.ts';
 export { type RunResult, markdownOf, reportOf } from './report.ts';
-export { type Arm, type Run, type RunPod, arms, podsOf, schedule } from './schedule.ts';
+export { type Run, type RunPod, podsOf, schedule } from './schedule.ts';
 export { difference, mean, median } from './statistics.ts';

@@ -1,19 +1,20 @@
-import { HEADER } from '@kubus/bus';
 import type { RecordedMessage } from '@kubus/causality';
-import { type RuntimeContainer, bareType, desiredPods, runtimePod, runtimePodSchema, typeOf } from '@kubus/contracts';
+import { bareType, desiredPods, podUpdateSchema, typeOf } from '@kubus/contracts';
+import { isRemoval, recordedContainers, runtimeMessages } from './pod-record.ts';
 
 /** Latencies of one pod from the record, in milliseconds. */
-export interface PodLatencies {
+interface PodLatencies {
   /** From the addition of the pod at its source until its last container was running for the first time. */
   readonly start: number | undefined;
   /** Of each restart of a container: from its exit until the start of its next run. */
   readonly restarts: readonly number[];
-  /** From the removal of the pod at its source until the runtime had nothing left of it. */
+  /** From the removal of the pod at its source, or its deletion in the API, until the runtime had nothing left of it. */
   readonly stop: number | undefined;
 }
 
+/** The rest of the pod does not matter here. */
+const updateSchema = podUpdateSchema.pick({ operation: true });
 const desired = Object.values(desiredPods).map((declaration) => bareType(typeOf(declaration)));
-const runtime = bareType(typeOf(runtimePod));
 const NANOS_PER_MS = 1e6;
 
 /**
@@ -23,12 +24,11 @@ const NANOS_PER_MS = 1e6;
 export function podLatencies(messages: readonly RecordedMessage[]): PodLatencies {
   const ofSources = messages.filter(({ envelope }) => desired.includes(bareType(envelope.type)));
   const wanted = ofSources.find((recorded) => !isRemoval(recorded))?.at;
-  const unwanted = ofSources.findLast(isRemoval)?.at;
-  const ofRuntime = messages.filter(({ envelope }) => bareType(envelope.type) === runtime);
-  const runs = runsOf(ofRuntime);
+  const unwanted = (ofSources.find(isDeletion) ?? ofSources.findLast(isRemoval))?.at;
+  const runs = runsOf(messages);
   const first = [...runs.values()].map((one) => one[0]?.startedAt ?? 0);
   const started = first.length > 0 && first.every((at) => at > 0) ? Math.max(...first) : undefined;
-  const removed = ofRuntime.findLast(isRemoval)?.at;
+  const removed = runtimeMessages(messages).findLast(isRemoval)?.at;
   return {
     start: between(wanted, started),
     restarts: [...runs.values()].flatMap(restartsOf),
@@ -44,13 +44,8 @@ interface ContainerRun {
 
 /** The runs of each container, the first one first: the last state in the record of each. */
 function runsOf(messages: readonly RecordedMessage[]): Map<string, ContainerRun[]> {
-  const containers = new Map<string, RuntimeContainer>();
-  for (const { message } of messages) {
-    const read = message.data === '' ? undefined : runtimePodSchema.safeParse(JSON.parse(message.data));
-    for (const container of read?.data?.containers ?? []) containers.set(container.id, container);
-  }
   const runs = new Map<string, ContainerRun[]>();
-  for (const container of [...containers.values()].sort((a, b) => a.attempt - b.attempt)) {
+  for (const container of recordedContainers(messages)) {
     const { name, startedAt, finishedAt } = container;
     runs.set(name, [
       ...(runs.get(name) ?? []),
@@ -67,8 +62,10 @@ function restartsOf(runs: readonly ContainerRun[]): number[] {
   });
 }
 
-function isRemoval({ message }: RecordedMessage): boolean {
-  return message.headers[HEADER.removed] !== undefined;
+/** The API keeps a pod that is to be deleted until nothing of it runs. */
+function isDeletion({ message }: RecordedMessage): boolean {
+  if (message.data === '') return false;
+  return updateSchema.safeParse(JSON.parse(message.data)).data?.operation === 'DELETE';
 }
 
 function between(begin: number | undefined, end: number | undefined): number | undefined {

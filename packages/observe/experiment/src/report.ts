@@ -1,29 +1,38 @@
 import { Random } from '@kubus/ports';
-import type { Experiment, Measure } from './experiment.ts';
+import type { Experiment } from './experiment.ts';
+import type { ExperimentFault } from './experiment-fault.ts';
 import { describeRule } from './fault-rule.ts';
-import type { Arm, Run } from './schedule.ts';
+import { fragmentationOverTime, measureTitle } from './measures.ts';
+import type { Run } from './schedule.ts';
 import { type Difference, difference, mean, median } from './statistics.ts';
 
-/** The result of a run: the values of each measure in milliseconds, and the pods that did not reach the expected state. */
+/** The result of a run: the values of each measure, and the pods that did not reach the expected state. */
 export interface RunResult extends Run {
-  readonly values: Readonly<Record<Measure, readonly number[]>>;
+  readonly values: Readonly<Record<string, readonly number[]>>;
   readonly late: readonly string[];
 }
 
-/** One arm's values of a measure, in milliseconds. Missing where there are none. */
+/** One arm's values of a measure, in the measure's unit. Missing where there are none. */
 interface ArmSummary {
+  readonly arm: string;
   readonly count: number;
   readonly mean?: number;
   readonly median?: number;
 }
 
-/** A measure in both arms, and how much larger it is with the faults. Missing where an arm has no values. */
+/** A measure in both arms, and how much larger it is in the second. Missing where an arm has no values. */
 interface MeasureReport {
-  readonly measure: Measure;
-  readonly baseline: ArmSummary;
-  readonly faults: ArmSummary;
+  readonly measure: string;
+  readonly arms: readonly [ArmSummary, ArmSummary];
   readonly meanDifference?: Difference;
   readonly medianDifference?: Difference;
+}
+
+/** What distinguishes an arm: faults in words, fields of its configuration. */
+interface ArmReport {
+  readonly name: string;
+  readonly faults: readonly string[];
+  readonly config: object;
 }
 
 /** The result of an experiment. */
@@ -32,45 +41,54 @@ export interface ExperimentReport {
   readonly about?: string;
   readonly seed: number;
   readonly repetitions: number;
-  readonly faults: readonly string[];
+  readonly arms: readonly ArmReport[];
   readonly measures: readonly MeasureReport[];
   readonly runs: readonly RunResult[];
 }
 
 /** The same runs and the same seed give the same report. */
 export function reportOf(experiment: Experiment, runs: readonly RunResult[]): ExperimentReport {
-  const { name, about, seed, repetitions } = experiment;
+  const { name, about, seed, repetitions, arms } = experiment;
   return {
     experiment: name,
     ...(about !== undefined && { about }),
     seed,
     repetitions,
-    faults: experiment.faults.map(faultWords),
-    measures: experiment.measure.map((measure) => measureReport(measure, runs, seed)),
+    arms: arms.map((arm) => ({
+      name: arm.name,
+      faults: 'faults' in arm ? arm.faults.map(faultWords) : [],
+      config: arm.config,
+    })),
+    measures: experiment.measure
+      .flatMap((measure) => (measure === 'fragmentation' ? [measure, ...fragmentationOverTime] : measure))
+      .map((measure) => measureReport(measure, experiment, runs)),
     runs,
   };
 }
 
-function measureReport(measure: Measure, runs: readonly RunResult[], seed: number): MeasureReport {
-  const ofArm = (arm: Arm) => runs.filter((run) => run.arm === arm).map(({ values }) => values[measure]);
-  const [baseline, faults] = [ofArm('baseline'), ofArm('faults')];
-  const means = difference(baseline, faults, mean, new Random(seed));
-  const medians = difference(baseline, faults, median, new Random(seed));
+function measureReport(
+  measure: string,
+  { arms: [first, second], seed }: Pick<Experiment, 'arms' | 'seed'>,
+  runs: readonly RunResult[],
+): MeasureReport {
+  const ofArm = (name: string) => runs.filter(({ arm }) => arm === name).map(({ values }) => values[measure] ?? []);
+  const [ofFirst, ofSecond] = [ofArm(first.name), ofArm(second.name)];
+  const means = difference(ofFirst, ofSecond, mean, new Random(seed));
+  const medians = difference(ofFirst, ofSecond, median, new Random(seed));
   return {
     measure,
-    baseline: summaryOf(baseline.flat()),
-    faults: summaryOf(faults.flat()),
+    arms: [summaryOf(first.name, ofFirst.flat()), summaryOf(second.name, ofSecond.flat())],
     ...(means && { meanDifference: means }),
     ...(medians && { medianDifference: medians }),
   };
 }
 
-function summaryOf(values: readonly number[]): ArmSummary {
-  if (values.length === 0) return { count: 0 };
-  return { count: values.length, mean: mean(values), median: median(values) };
+function summaryOf(arm: string, values: readonly number[]): ArmSummary {
+  if (values.length === 0) return { arm, count: 0 };
+  return { arm, count: values.length, mean: mean(values), median: median(values) };
 }
 
-function faultWords(fault: Experiment['faults'][number]): string {
+function faultWords(fault: ExperimentFault): string {
   const when = fault.at === 0 ? 'from the beginning' : `after ${fault.at} ms`;
   if ('rule' in fault) {
     const { forMs } = fault.rule.when ?? {};
@@ -81,26 +99,22 @@ function faultWords(fault: Experiment['faults'][number]): string {
   return `${what} ${fault.service}${fault.fault.what === 'pause' ? ` for ${fault.fault.forMs} ms` : ''}, ${when}`;
 }
 
-const titles: Readonly<Record<Measure, string>> = {
-  start: 'start of a pod',
-  restart: 'restart of a container',
-  stop: 'stop of a pod',
-  cpu: 'CPU of the agent per pod',
-};
-
 /** The report as Markdown. */
 export function markdownOf(report: ExperimentReport): string {
-  const { experiment, about, seed, repetitions, faults, measures, runs } = report;
+  const { experiment, about, seed, repetitions, arms, measures, runs } = report;
   const late = runs.flatMap(({ arm, late: names }) => names.map((name) => `- ${name} (${arm})`));
   return [
     `# ${experiment}`,
     '',
     ...(about === undefined ? [] : [about, '']),
-    `${repetitions} repetitions, seed ${seed}. Faults:`,
+    `${repetitions} repetitions, seed ${seed}. Arms:`,
     '',
-    ...faults.map((fault) => `- ${fault}`),
+    ...arms.flatMap(armLines),
     '',
-    'Milliseconds; differences are faults less baseline, with their 95 % confidence intervals.',
+    `Differences are ${arms
+      .map(({ name }) => name)
+      .toReversed()
+      .join(' less ')}, with their 95 % confidence intervals.`,
     '',
     '| measure | arm | values | mean | median | difference of means | difference of medians |',
     '| --- | --- | ---: | ---: | ---: | ---: | ---: |',
@@ -110,10 +124,15 @@ export function markdownOf(report: ExperimentReport): string {
   ].join('\n');
 }
 
-function rowsOf({ measure, baseline, faults, meanDifference, medianDifference }: MeasureReport): string[] {
+function armLines({ name, faults, config }: ArmReport): string[] {
+  const settings = Object.entries(config).map(([field, value]) => `  - ${field}: ${JSON.stringify(value)}`);
+  return [`- ${name}`, ...faults.map((fault) => `  - ${fault}`), ...settings];
+}
+
+function rowsOf({ measure, arms: [first, second], meanDifference, medianDifference }: MeasureReport): string[] {
   return [
-    row([titles[measure], 'baseline', ...summaryCells(baseline), '', '']),
-    row(['', 'faults', ...summaryCells(faults), differenceCell(meanDifference), differenceCell(medianDifference)]),
+    row([measureTitle(measure), ...summaryCells(first), '', '']),
+    row(['', ...summaryCells(second), differenceCell(meanDifference), differenceCell(medianDifference)]),
   ];
 }
 
@@ -121,8 +140,8 @@ function row(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-function summaryCells({ count, mean: average, median: middle }: ArmSummary): string[] {
-  return [String(count), ...[average, middle].map((value) => (value === undefined ? '-' : value.toFixed(1)))];
+function summaryCells({ arm, count, mean: average, median: middle }: ArmSummary): string[] {
+  return [arm, String(count), ...[average, middle].map((value) => (value === undefined ? '-' : value.toFixed(1)))];
 }
 
 function differenceCell(difference: Difference | undefined): string {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
-import { type Experiment, ExperimentError, parseExperiment, podsOf, schedule } from '../src/index.ts';
+import { ExperimentError, type NodeExperiment, parseExperiment, podsOf, schedule } from '../src/index.ts';
 
 const template = { metadata: { name: 'web' }, spec: { containers: [{ name: 'main', image: 'busybox' }] } };
 const document = {
@@ -10,8 +10,13 @@ const document = {
   faults: [{ delay: 'runtime.fact.pod.*', by: '500ms', reader: 'sync-loop' }],
 };
 
-const parse = (changes: object = {}): Experiment =>
-  parseExperiment(stringify({ ...document, ...changes }), 'slow.yaml');
+const parse = (changes: object = {}): NodeExperiment => nodeExperiment(stringify({ ...document, ...changes }));
+
+function nodeExperiment(text: string): NodeExperiment {
+  const experiment = parseExperiment(text, 'slow.yaml');
+  if ('machine' in experiment) throw new Error('it is one of a described machine');
+  return experiment;
+}
 
 function errorOf(text: string): string {
   try {
@@ -24,6 +29,7 @@ function errorOf(text: string): string {
 }
 
 const fault = (written: object) => ({ faults: [written] });
+const twoArms = (first = 'early', second = 'late') => [{ name: first }, { name: second }];
 const workload = (changes: object) => ({ workload: { ...document.workload, ...changes } });
 
 describe('an experiment file', () => {
@@ -32,14 +38,20 @@ describe('an experiment file', () => {
       repetitions: 5,
       seed: 1,
       measure: ['start', 'restart', 'stop', 'cpu'],
-      workload: { how: 'atOnce', until: 'ready', within: 60_000, stay: 0 },
-      faults: [
+      workload: { from: 'files', how: 'atOnce', until: 'ready', within: 60_000, stay: 0 },
+      arms: [
+        { name: 'baseline', faults: [], config: {} },
         {
-          at: 0,
-          rule: {
-            match: { subject: 'runtime.fact.pod.*', reader: 'sync-loop' },
-            what: { kind: 'delay', ms: 500 },
-          },
+          name: 'faults',
+          faults: [
+            {
+              at: 0,
+              rule: {
+                match: { subject: 'runtime.fact.pod.*', reader: 'sync-loop' },
+                what: { kind: 'delay', ms: 500 },
+              },
+            },
+          ],
         },
       ],
     });
@@ -66,7 +78,7 @@ describe('an experiment file', () => {
     [{ kill: 'sync-loop' }, { at: 0, service: 'sync-loop', fault: { what: 'kill' } }],
     [{ restart: 'sync-loop' }, { service: 'sync-loop', fault: { what: 'restart' } }],
   ])('has the fault %j', (written, expected) => {
-    expect(parse(fault(written)).faults).toMatchObject([expected]);
+    expect(parse(fault(written)).arms[1].faults).toMatchObject([expected]);
   });
 
   test.each<[object, RegExp]>([
@@ -74,6 +86,11 @@ describe('an experiment file', () => {
     [{ repetition: 3 }, /^slow\.yaml: the document: .*repetition/],
     [{ repetitions: 0 }, /^slow\.yaml: repetitions: /],
     [{ faults: [] }, /^slow\.yaml: faults: /],
+    [{ faults: undefined }, /^slow\.yaml: faults: an experiment has either faults or arms/],
+    [{ arms: twoArms() }, /^slow\.yaml: faults: an experiment has either faults or arms/],
+    [{ faults: undefined, arms: twoArms('same', 'same') }, /^slow\.yaml: arms: both are called same/],
+    [{ faults: undefined, arms: [{ name: 'one' }] }, /^slow\.yaml: arms: /],
+    [{ podMemory: 'little' }, /^slow\.yaml: podMemory: "little" is not a quantity/],
     [{ measure: ['speed'] }, /^slow\.yaml: measure\[0\]: /],
     [workload({ within: '5' }), /^slow\.yaml: workload\.within: "5" is not a duration like 500ms/],
     [workload({ until: 'happy' }), /^slow\.yaml: workload\.until: /],
@@ -97,29 +114,52 @@ describe('an experiment file', () => {
     expect(errorOf(stringify({ ...document, ...changes }))).toMatch(expected);
   });
 
+  test('has arms that differ in faults and in the configuration of their node', () => {
+    const {
+      arms: parsed,
+      podMemory,
+      workload: work,
+    } = parse({
+      faults: undefined,
+      podMemory: '200Mi',
+      workload: { ...document.workload, from: 'api' },
+      arms: [
+        { name: 'early', config: { evictionHard: { 'memory.available': '100Mi' } } },
+        { name: 'late', faults: [{ kill: 'sync-loop' }] },
+      ],
+    });
+    expect([podMemory, work.from]).toEqual([200 * 1024 * 1024, 'api']);
+    expect(parsed).toMatchObject([
+      { name: 'early', faults: [], config: { evictionHard: { 'memory.available': '100Mi' } } },
+      { name: 'late', faults: [{ service: 'sync-loop' }], config: {} },
+    ]);
+  });
+
   test('that is not YAML is refused with the line', () => {
     expect(errorOf('name: slow\nfaults: [\n')).toMatch(/^slow\.yaml: line \d: /);
     expect(errorOf('')).toMatch(/^slow\.yaml: the document: /);
   });
 });
 
+const arms = [{ name: 'baseline' }, { name: 'faults' }] as const;
+
 describe('the schedule', () => {
   test('has each arm once in each repetition, and is the same for the same seed', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.nat(), (repetitions, seed) => {
-        const runs = schedule({ repetitions, seed });
+        const runs = schedule({ repetitions, seed, arms });
         expect(runs.map(({ number }) => number)).toEqual(runs.map((_, index) => index + 1));
         for (let repetition = 1; repetition <= repetitions; repetition++) {
           const both = runs.filter((run) => run.repetition === repetition).map(({ arm }) => arm);
           expect(both.sort()).toEqual(['baseline', 'faults']);
         }
-        expect(schedule({ repetitions, seed })).toEqual(runs);
+        expect(schedule({ repetitions, seed, arms })).toEqual(runs);
       }),
     );
   });
 
   test('starts with each arm about equally often', () => {
-    const first = schedule({ repetitions: 200, seed: 3 }).filter(
+    const first = schedule({ repetitions: 200, seed: 3, arms }).filter(
       ({ arm }, index) => index % 2 === 0 && arm === 'faults',
     );
     expect(first.length).toBeGreaterThan(60);

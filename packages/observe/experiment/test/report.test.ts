@@ -1,9 +1,24 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Publisher, type WireMessage } from '@kubus/bus';
 import { type RecordedMessage, recordedMessage } from '@kubus/causality';
-import { type AnyDeclaration, type RuntimeContainer, desiredPods, runtimePod } from '@kubus/contracts';
+import {
+  type AnyDeclaration,
+  type RuntimeContainer,
+  desiredPods,
+  nodePressure,
+  podWork,
+  runtimePod,
+} from '@kubus/contracts';
 import { stringify } from 'yaml';
-import { type Arm, type RunResult, markdownOf, parseExperiment, podLatencies, reportOf } from '../src/index.ts';
+import {
+  type RunResult,
+  markdownOf,
+  parseExperiment,
+  podEnding,
+  podLatencies,
+  pressureTime,
+  reportOf,
+} from '../src/index.ts';
 
 /** Messages about one pod, at chosen times in milliseconds. */
 class Record {
@@ -38,6 +53,9 @@ class Record {
   }
 }
 
+const works = { ref: { namespace: 'default', name: 'p', uid: 'u' }, source: 'api', reason: 'desired' } as const;
+const work = (what: string) => ({ ...works, work: what, worker: 'pod-workers-0', firstSeen: '2026-01-01T00:00:00Z' });
+
 const nanos = (ms: number) => String(ms * 1e6);
 
 test('the latencies of a pod are those of the node’s record', () => {
@@ -52,6 +70,56 @@ test('the latencies of a pod are those of the node’s record', () => {
     .say(desiredPods.file, 3000, undefined)
     .say(runtimePod, 3250, undefined);
   expect(podLatencies(record.messages)).toEqual({ start: 260, restarts: [650], stop: 250 });
+});
+
+test('a pod of the API stops from its deletion on, not from when nothing is left of it', () => {
+  const pod = { metadata: { name: 'p', uid: 'u' }, spec: { containers: [] } };
+  const desired = (operation: string) => ({ operation, source: 'api', pod });
+  const record = new Record()
+    .say(desiredPods.api, 100, desired('ADD'))
+    .say(desiredPods.api, 3000, desired('DELETE'))
+    .say(runtimePod, 3250, undefined)
+    .say(desiredPods.api, 3400, undefined);
+  expect(podLatencies(record.messages)).toEqual({ start: undefined, restarts: [], stop: 250 });
+});
+
+describe('under pressure', () => {
+  const killed = { id: 'a', state: 'exited', reason: 'OOMKilled', startedAt: nanos(350) } as const;
+
+  test('a container that the kernel killed counts, if nothing else had ended it before', () => {
+    const record = new Record()
+      .say(podWork, 100, work('sync'))
+      .runtime(1500, [{ ...killed, finishedAt: nanos(1400) }])
+      .say(podWork, 3000, work('kill'));
+    expect(podEnding(record.messages)).toEqual({ evicted: false, oomKilled: 1 });
+    const late = new Record()
+      .say(podWork, 100, work('sync'))
+      .say(podWork, 3000, work('kill'))
+      .runtime(3500, [{ ...killed, finishedAt: nanos(3400) }]);
+    expect(podEnding(late.messages)).toEqual({ evicted: false, oomKilled: 0 });
+  });
+
+  test('an evicted pod is evicted, whatever the runtime says of its containers', () => {
+    const record = new Record()
+      .say(podWork, 100, work('sync'))
+      .say(podWork, 1000, work('evict'))
+      .runtime(1500, [{ ...killed, finishedAt: nanos(1400) }]);
+    expect(podEnding(record.messages)).toEqual({ evicted: true, oomKilled: 0 });
+  });
+
+  test('the time of conditions counts that lies in the run', () => {
+    const short = { conditions: ['MemoryPressure'] };
+    const record = new Record()
+      .say(nodePressure, 100, short)
+      .say(nodePressure, 1200, { conditions: [] })
+      .say(nodePressure, 1500, short)
+      .say(nodePressure, 1600, { conditions: ['MemoryPressure', 'DiskPressure'] })
+      .say(nodePressure, 1900, { conditions: [] })
+      .say(nodePressure, 5000, short);
+    expect(pressureTime(record.messages, 1000, 4000)).toBe(200 + 400);
+    expect(pressureTime(record.messages, 1000, 5100)).toBe(200 + 400 + 100);
+    expect(pressureTime([], 0, 10)).toBe(0);
+  });
 });
 
 test('steps that did not happen are not measured', () => {
@@ -80,7 +148,7 @@ const experiment = parseExperiment(
   'slow.yaml',
 );
 
-function run(number: number, arm: Arm, start: readonly number[], late: readonly string[] = []): RunResult {
+function run(number: number, arm: string, start: readonly number[], late: readonly string[] = []): RunResult {
   return { number, repetition: 1, arm, late, values: { start, restart: [], stop: [], cpu: [40] } };
 }
 
@@ -90,20 +158,24 @@ test('the report has the measurements as Markdown and as JSON', () => {
   expect(report.measures).toMatchObject([
     {
       measure: 'start',
-      baseline: { count: 3, mean: 220, median: 220 },
-      faults: { count: 2, mean: 710, median: 710 },
+      arms: [
+        { arm: 'baseline', count: 3, mean: 220, median: 220 },
+        { arm: 'faults', count: 2, mean: 710, median: 710 },
+      ],
       medianDifference: { estimate: 490 },
     },
-    { measure: 'restart', baseline: { count: 0 }, faults: { count: 0 } },
+    { measure: 'restart', arms: [{ count: 0 }, { count: 0 }] },
   ]);
   expect(reportOf(experiment, runs)).toEqual(report);
   const text = markdownOf(report);
-  expect(text).toContain('- delay by 500 ms runtime.fact.pod.* delivered to sync-loop, from the beginning for 9000 ms');
-  expect(text).toContain('- pause prober for 2000 ms, after 1000 ms');
-  expect(text).toContain('| start of a pod | baseline | 3 | 220.0 | 220.0 |  |  |');
+  expect(text).toContain(
+    '  - delay by 500 ms runtime.fact.pod.* delivered to sync-loop, from the beginning for 9000 ms',
+  );
+  expect(text).toContain('  - pause prober for 2000 ms, after 1000 ms');
+  expect(text).toContain('| start of a pod, ms | baseline | 3 | 220.0 | 220.0 |  |  |');
   expect(text).toMatch(
     /^\| {2}\| faults \| 2 \| 710\.0 \| 710\.0 \| \+490\.0 \(\+\d+\.\d to \+\d+\.\d\) \| \+490\.0 \(/m,
   );
-  expect(text).toContain('| restart of a container | baseline | 0 | - | - |  |  |');
+  expect(text).toContain('| restart of a container, ms | baseline | 0 | - | - |  |  |');
   expect(text).toContain('- web-3-0-1 (baseline)');
 });

@@ -1,13 +1,15 @@
 import { recordedMessage } from '@kubus/causality';
-import { disturbService, podPatterns } from '@kubus/contracts';
+import { disturbService, nodePressure, patternOf, podPatterns } from '@kubus/contracts';
 import {
-  type Experiment,
   type ExperimentFault,
-  type PodLatencies,
+  type NodeExperiment,
   type Run,
+  type RunPod,
   type RunResult,
+  podEnding,
   podLatencies,
   podsOf,
+  pressureTime,
   schedule,
 } from '@kubus/experiment';
 import { FaultRules } from '@kubus/faults';
@@ -16,69 +18,61 @@ import { toError } from '@kubus/ports';
 import { systemClock } from '@kubus/service-kit';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { NodeLink } from '../node/node-link.ts';
+import { printError } from '../output/output.ts';
+import type { NodeFolder } from './experiment-nodes.ts';
+import { podSource } from './pod-source.ts';
 import { WorkloadPods } from './workload-pods.ts';
 
-/** The node on which an experiment runs. */
-export interface ExperimentNode {
+/** The node on which an experiment runs. It must have no other pods and must have been started with `--faults`. */
+interface PreparedNode {
   readonly link: NodeLink;
-  /** The node's manifest folder. */
-  readonly manifests: string;
+  readonly folder: NodeFolder;
 }
 
-/** Called with each step of a run. */
-export type Progress = (run: Run, what: string) => void;
-
-/** Performs every run of an experiment. The node must have no other pods and must have been started with `--faults`. */
+/** Performs the runs of an experiment with numbers from `first` to `last`. Each step is a line on standard error. */
 export async function runExperiment(
-  experiment: Experiment,
-  node: ExperimentNode,
-  progress: Progress,
+  experiment: NodeExperiment,
+  { link, folder }: PreparedNode,
+  { first, last }: { readonly first: number; readonly last: number },
 ): Promise<RunResult[]> {
-  const { link } = node;
-  const pods = await WorkloadPods.read(link, node.manifests);
+  const source = await podSource(experiment.workload.from, folder);
+  const pods = await WorkloadPods.read(link, source);
   const rules = new FaultRules(link.bus, () => systemClock.now());
   await rules.whenPresent();
+  const runs = schedule(experiment);
   const results: RunResult[] = [];
-  for (const run of schedule(experiment)) {
-    const faults = new RunFaults(link, rules);
-    results.push(await runOnce(experiment, { link, pods, faults }, run, progress));
+  for (const run of runs.filter(({ number }) => number >= first && number <= last)) {
+    const { number, repetition, arm } = run;
+    const about = `run ${number} of ${runs.length} (repetition ${repetition}, ${arm})`;
+    const progress = (what: string) => printError(`kubus: ${about}: ${what}`);
+    results.push(await runOnce(experiment, { link, pods, faults: new RunFaults(link, rules) }, run, progress));
   }
+  await source.close();
   return results;
 }
 
 async function runOnce(
-  experiment: Experiment,
+  experiment: NodeExperiment,
   { link, pods, faults }: { link: NodeLink; pods: WorkloadPods; faults: RunFaults },
   run: Run,
-  progress: Progress,
+  progress: (what: string) => void,
 ): Promise<RunResult> {
   const { workload } = experiment;
-  const begin = performance.now();
+  await pods.relieved();
+  const [began, begin] = [systemClock.now(), performance.now()];
   const seconds = () => ((performance.now() - begin) / 1000).toFixed(1);
   const named = podsOf(experiment, run);
   const cpuBefore = await agentCpu(link.dir);
-  const late: string[] = [];
+  let late: readonly string[] = [];
   try {
-    if (run.arm === 'faults') await faults.begin(experiment.faults);
-    progress(run, `${named.length} pods`);
-    const waitFor = async (name: string) => {
-      if (!(await pods.reached(name, workload.until, workload.within))) late.push(name);
-    };
-    if (workload.how === 'atOnce') {
-      await Promise.all(named.map((pod) => pods.create(pod)));
-      await Promise.all(named.map(({ name }) => waitFor(name)));
-    } else {
-      for (const pod of named) {
-        await pods.create(pod);
-        await waitFor(pod.name);
-      }
-    }
+    const arm = experiment.arms.find(({ name }) => name === run.arm);
+    await faults.begin(arm?.faults ?? []);
+    progress(`${named.length} pods`);
+    late = await createPods(workload, pods, named);
     await wait(workload.stay);
-    progress(
-      run,
-      `${named.length - late.length} of ${named.length} pods ${workload.until} after ${seconds()} s; removing them`,
-    );
-    await Promise.all(named.map(({ name }) => pods.remove(name)));
+    const reached = `${named.length - late.length} of ${named.length} pods ${workload.until}`;
+    progress(`${reached} after ${seconds()} s; removing them`);
+    await Promise.all(named.map((pod) => pods.remove(pod)));
     await pods.removed(named, workload.within);
   } finally {
     await faults.end();
@@ -86,8 +80,10 @@ async function runOnce(
   // Without faults, every pod can be removed now.
   await pods.allRemoved();
   const cpu = (await agentCpu(link.dir)) - cpuBefore;
-  const latencies = await Promise.all(named.map(({ name }) => latenciesOf(link, pods.uidOf(name))));
-  progress(run, `done after ${seconds()} s`);
+  const records = await Promise.all(named.map(({ name }) => recordOf(link, podPatternsOf(pods.uidOf(name)))));
+  const [latencies, endings] = [records.map(podLatencies), records.map(podEnding)];
+  const pressure = await recordOf(link, [patternOf(link.bus.node, nodePressure)]);
+  progress(`done after ${seconds()} s`);
   return {
     ...run,
     late,
@@ -96,13 +92,40 @@ async function runOnce(
       restart: latencies.flatMap(({ restarts }) => restarts),
       stop: latencies.flatMap(({ stop }) => stop ?? []),
       cpu: [cpu / named.length],
+      evicted: [endings.filter(({ evicted }) => evicted).length],
+      oomKilled: [endings.reduce((sum, { oomKilled }) => sum + oomKilled, 0)],
+      pressure: [pressureTime(pressure, began, systemClock.now())],
     },
   };
 }
 
-async function latenciesOf(link: NodeLink, uid: string | undefined): Promise<PodLatencies> {
-  const stored = uid === undefined ? [] : await link.record(...podPatterns(uid));
-  return podLatencies(stored.flatMap(({ message }) => recordedMessage(message) ?? []));
+/** Creates the pods of a run as the workload says; returns those that did not reach the expected state in time. */
+async function createPods(
+  { how, until, within }: NodeExperiment['workload'],
+  pods: WorkloadPods,
+  named: readonly RunPod[],
+): Promise<readonly string[]> {
+  const late: string[] = [];
+  const waitFor = async ({ name }: RunPod) => {
+    if (!(await pods.reached(name, until, within))) late.push(name);
+  };
+  if (how === 'atOnce') {
+    await Promise.all(named.map((pod) => pods.create(pod)));
+    await Promise.all(named.map(waitFor));
+    return late;
+  }
+  for (const pod of named) {
+    await pods.create(pod);
+    await waitFor(pod);
+  }
+  return late;
+}
+
+const podPatternsOf = (uid: string | undefined) => (uid === undefined ? [] : podPatterns(uid));
+
+async function recordOf(link: NodeLink, patterns: readonly string[]) {
+  const stored = patterns.length === 0 ? [] : await link.record(...patterns);
+  return stored.flatMap(({ message }) => recordedMessage(message) ?? []);
 }
 
 /** The faults of one run. */

@@ -1,57 +1,58 @@
-import { type RuntimePod, runtimePod } from '@kubus/contracts';
+import { type NodePressure, type RuntimePod, nodePressure, runtimePod } from '@kubus/contracts';
 import type { FactReader } from '@kubus/bus';
 import type { RunPod, Workload } from '@kubus/experiment';
-import { rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { NodeLink } from '../node/node-link.ts';
 import { type PodView, Pods, matchesName } from '../pods/pods.ts';
+import type { PodSource } from './pod-source.ts';
 
-/** How long the removal of the pods may take once no fault is active, in milliseconds. */
-const REMOVAL_MS = 120_000;
+/** How long a node may take to be as before a run once no fault is active, in milliseconds. */
+const SETTLED_MS = 120_000;
 
-/** The pods of an experiment: created by writing manifests, followed through the node's facts. */
+/** The pods of an experiment: created at their source, followed through the node's facts. */
 export class WorkloadPods {
   readonly #link: NodeLink;
-  readonly #folder: string;
+  readonly #source: PodSource;
   readonly #pods: Pods;
   readonly #runtime: FactReader<RuntimePod>;
+  readonly #pressure: FactReader<NodePressure>;
   readonly #listeners: Set<() => void>;
   readonly #uids = new Map<string, string>();
 
-  static async read(link: NodeLink, folder: string): Promise<WorkloadPods> {
+  static async read(link: NodeLink, source: PodSource): Promise<WorkloadPods> {
     const listeners = new Set<() => void>();
     const changed = () => {
       for (const listener of [...listeners]) listener();
     };
     const pods = await Pods.read(link, changed);
     const runtime = await link.facts(runtimePod, { changed, removed: changed });
-    return new WorkloadPods(link, folder, pods, runtime, listeners);
+    const pressure = await link.facts(nodePressure, { changed });
+    return new WorkloadPods(link, source, { pods, runtime, pressure }, listeners);
   }
 
   private constructor(
     link: NodeLink,
-    folder: string,
-    pods: Pods,
-    runtime: FactReader<RuntimePod>,
+    source: PodSource,
+    facts: {
+      readonly pods: Pods;
+      readonly runtime: FactReader<RuntimePod>;
+      readonly pressure: FactReader<NodePressure>;
+    },
     listeners: Set<() => void>,
   ) {
     this.#link = link;
-    this.#folder = folder;
-    this.#pods = pods;
-    this.#runtime = runtime;
+    this.#source = source;
+    this.#pods = facts.pods;
+    this.#runtime = facts.runtime;
+    this.#pressure = facts.pressure;
     this.#listeners = listeners;
   }
 
-  /** Creates a pod by its manifest, which is renamed into place so that it is never read half written. */
-  async create({ name, manifest }: RunPod): Promise<void> {
-    const part = join(this.#folder, `.${name}.new`);
-    await writeFile(part, JSON.stringify(manifest));
-    await rename(part, this.#file(name));
+  create(pod: RunPod): Promise<void> {
+    return this.#source.create(pod);
   }
 
-  /** Removes the manifest of a pod. */
-  async remove(name: string): Promise<void> {
-    await rm(this.#file(name), { force: true });
+  remove(pod: RunPod): Promise<void> {
+    return this.#source.remove(pod);
   }
 
   /** Waits until the pod is in this state; false when that takes longer than `limitMs` milliseconds. */
@@ -71,19 +72,18 @@ export class WorkloadPods {
   /** Waits until the node has no pods at all. Throws when that takes longer than two minutes. */
   async allRemoved(): Promise<void> {
     const isEmpty = () => this.#pods.list(undefined).length === 0 && [...this.#runtime].length === 0;
-    if (!(await this.#until(isEmpty, REMOVAL_MS)))
-      throw new Error(
-        `pods of a run were not removed within ${REMOVAL_MS / 1000} s: see the logs in ${this.#link.dir.logs}`,
-      );
+    await this.#expect(isEmpty, 'pods of a run were not removed');
+  }
+
+  /** Waits until the node is short of nothing. Throws when that takes longer than two minutes. */
+  async relieved(): Promise<void> {
+    const isShort = () => [...this.#pressure].some(({ value }) => value.conditions.length > 0);
+    await this.#expect(() => !isShort(), 'the node was still short of memory, disk or process IDs after a run');
   }
 
   /** The UID that the node gave the pod; undefined when the node never had it. */
   uidOf(name: string): string | undefined {
     return this.#uids.get(name);
-  }
-
-  #file(name: string): string {
-    return join(this.#folder, `${name}.json`);
   }
 
   #find(name: string): PodView | undefined {
@@ -93,6 +93,11 @@ export class WorkloadPods {
   #isRemoved(name: string): boolean {
     const uid = this.#uids.get(name);
     return this.#find(name) === undefined && (uid === undefined || this.#runtime.get(uid) === undefined);
+  }
+
+  async #expect(look: () => boolean, otherwise: string): Promise<void> {
+    if (await this.#until(look, SETTLED_MS)) return;
+    throw new Error(`${otherwise} within ${SETTLED_MS / 1000} s: see the logs in ${this.#link.dir.logs}`);
   }
 
   #until(look: () => boolean, limitMs: number): Promise<boolean> {

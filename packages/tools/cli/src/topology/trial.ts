@@ -1,6 +1,4 @@
 import {
-  type CpuSet,
-  type ExclusiveSettings,
   type Machine,
   admitted,
   cpuSet,
@@ -8,6 +6,7 @@ import {
   emptyLedger,
   exclusiveSetup,
   parseCpuSet,
+  trialSettings,
 } from '@kubus/exclusive';
 import { UserError } from '../user-error.ts';
 
@@ -35,16 +34,13 @@ export interface Trial {
   readonly shared: string;
 }
 
-/** What the hard eviction threshold reserves by default; the memory manager needs some. */
-const RESERVED_MEMORY = 100 * 2 ** 20;
-
 /** What the only pod of a machine would get: one container, Guaranteed. Throws a UserError when a kubelet does not start with the settings. */
 export function allocationTrial(machine: Machine, request: TrialRequest): Trial {
   const reserved = parseCpuSet(request.reservedCpus ?? '');
   if (reserved === undefined) throw new UserError('--reserved-cpus: must be a list such as 0-3,8');
-  const setup = exclusiveSetup(machine, settingsOf(machine, request, reserved));
-  if ('problem' in setup) throw new UserError(setup.problem);
   const { cpus, memory } = request;
+  const setup = exclusiveSetup(machine, trialSettings(machine, { ...request, memory: memory !== undefined, reserved }));
+  if ('problem' in setup) throw new UserError(setup.problem);
   const container = {
     name: 'app',
     kind: 'app' as const,
@@ -64,23 +60,5 @@ export function allocationTrial(machine: Machine, request: TrialRequest): Trial 
     memoryNodes: cpuSetText(cpuSet(blocks.flatMap(({ numaAffinity }) => numaAffinity))),
     reserved: cpuSetText(setup.cpu?.reserved ?? []),
     shared: cpuSetText(ledger.shared),
-  };
-}
-
-function settingsOf({ nodes }: Machine, request: TrialRequest, reserved: CpuSet): ExclusiveSettings {
-  const { memory, numaPolicy, numaScope, cpuOptions } = request;
-  const limits = { memory: RESERVED_MEMORY };
-  return {
-    cpuManagerPolicy: 'static',
-    cpuManagerPolicyOptions: Object.fromEntries(cpuOptions.map((option) => [option, 'true'])),
-    gates: { alpha: true, beta: true },
-    memoryManagerPolicy: memory === undefined ? 'None' : 'Static',
-    topologyManagerPolicy: numaPolicy,
-    topologyManagerScope: numaScope,
-    topologyOptions: { preferClosest: false, mostNodes: Math.max(8, nodes.length) },
-    reservedSystemCPUs: cpuSetText(reserved),
-    reservedMilliCpus: Math.max(1, reserved.length) * 1000,
-    reservedBytes: limits,
-    reservedMemory: nodes.slice(0, 1).map(({ id }) => ({ numaNode: id, limits })),
   };
 }

@@ -55,6 +55,10 @@ const parts: Partial<Record<keyof KubeletConfiguration, Part>> = {
     reserved: { system: reservedWithCpus(config).system },
     exclusive: { reservedCpus: config.reservedSystemCPUs },
   }),
+  enforceNodeAllocatable: ({ enforceNodeAllocatable: enforced }) => ({
+    reserved: { enforce: enforced.filter((value) => value !== 'none') },
+    eviction: { ofAllocatable: enforced.includes('pods') },
+  }),
   evictionHard: ({ evictionHard }) => ({ reserved: { evictionHard }, eviction: { hard: evictionHard } }),
   evictionSoft: ({ evictionSoft }) => ({ eviction: { soft: evictionSoft } }),
   evictionSoftGracePeriod: ({ evictionSoftGracePeriod }) => ({

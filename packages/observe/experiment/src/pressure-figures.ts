@@ -1,0 +1,41 @@
+import type { RecordedMessage } from '@kubus/causality';
+import { bareType, nodePressureSchema, podWork, podWorkSchema, typeOf } from '@kubus/contracts';
+import { recordedContainers } from './pod-record.ts';
+
+/** How a pod has ended under pressure. */
+interface PodEnding {
+  readonly evicted: boolean;
+  /** How many of its containers the kernel has killed for lack of memory before anything else ended them. */
+  readonly oomKilled: number;
+}
+
+const works = bareType(typeOf(podWork));
+
+/**
+ * How a pod has ended, from all its messages in the record. Lack of memory within the limit of all pods is told of each of their
+ * cgroups, so that of an evicted pod nothing says whether the kernel was first: its containers do not count.
+ */
+export function podEnding(messages: readonly RecordedMessage[]): PodEnding {
+  const work = messages
+    .filter(({ envelope, message }) => bareType(envelope.type) === works && message.data !== '')
+    .flatMap(({ message, at }) => ({ at, work: podWorkSchema.parse(JSON.parse(message.data)).work }));
+  const evicted = work.some((one) => one.work === 'evict');
+  const ending = work.find((one) => one.work !== 'sync')?.at ?? Number.POSITIVE_INFINITY;
+  const killed = recordedContainers(messages).filter(
+    ({ reason, finishedAt }) => reason === 'OOMKilled' && Number(finishedAt) / 1e6 < ending,
+  );
+  return { evicted, oomKilled: evicted ? 0 : killed.length };
+}
+
+/**
+ * For how long a node was short of something between two times, in milliseconds since the Unix epoch.
+ *
+ * @param messages `node.fact.pressure` in the order of their times
+ */
+export function pressureTime(messages: readonly RecordedMessage[], from: number, to: number): number {
+  return messages.reduce((sum, { message, at }, index) => {
+    const isShort = message.data !== '' && nodePressureSchema.parse(JSON.parse(message.data)).conditions.length > 0;
+    const until = Math.min(to, messages[index + 1]?.at ?? to);
+    return isShort ? sum + Math.max(0, until - Math.max(from, at)) : sum;
+  }, 0);
+}
