@@ -137,6 +137,43 @@ test('a pod reaches the API as its service account, with what a role grants that
   expect(stdout).toMatch(/^look +ClusterRole\/view +\S+ +default\/default\s*$/);
 });
 
+test('pods find services and pods by their names, and what is of other networks at the machine', async () => {
+  const { stdout: status } = await node.kubus('status');
+  expect(status).toMatch(/^dns {6}10\.96\.0\.10: names of services and pods in cluster\.local/m);
+  const container = { name: 'main', image: busyboxReference, command: ['sleep', '3600'] };
+  const ports = [{ name: 'web', port: 80 }];
+  const metadata = { name: 'named', namespace: 'default' };
+  await api.create({
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, labels: { app: 'named' } } },
+    spec: { hostname: 'first', subdomain: 'named', containers: [container] },
+  });
+  const spec = { clusterIP: 'None', selector: { app: 'named' }, ports };
+  await api.create({ apiVersion: 'v1', kind: 'Service', metadata, spec });
+  await api.create({
+    ...{ apiVersion: 'v1', kind: 'Service', metadata: { ...metadata, name: 'outside' } },
+    spec: { type: 'ExternalName', externalName: 'name.invalid' },
+  });
+  const pod = await api.waitFor({ kind: 'Pod', ...metadata }, isReady);
+  const ip = String(pod.status?.['podIP']);
+  const lookUp = async (...args: string[]) => (await said('exec', 'named', '--', 'nslookup', ...args)).stdout;
+  const address = new RegExp(`^Address:\\s+${ip.replaceAll('.', '\\.')}$`, 'm');
+  expect(await lookUp('-type=a', 'named.default.svc.cluster.local')).toMatch(address);
+  expect(await lookUp('-type=a', 'first.named.default.svc.cluster.local')).toMatch(address);
+  expect(await lookUp('-type=a', `${ip.replaceAll('.', '-')}.default.pod.cluster.local`)).toMatch(address);
+  expect(await lookUp('-type=a', 'kubernetes.default.svc.cluster.local')).toMatch(/^Address:\s+10\.96\.0\.1$/m);
+  expect(await lookUp('-type=srv', '_web._tcp.named.default.svc.cluster.local')).toContain(
+    '80 first.named.default.svc.cluster.local',
+  );
+  expect(await lookUp('-type=ptr', ip)).toContain('first.named.default.svc.cluster.local');
+  expect(await lookUp('-type=a', 'none.default.svc.cluster.local')).toContain('NXDOMAIN');
+  // The node of the tests reaches no other network.
+  expect(await lookUp('-type=a', 'outside.default.svc.cluster.local')).toMatch(/SERVFAIL|NXDOMAIN|name\.invalid/);
+  // The search list of the pod's own namespace.
+  const searched = await said('exec', 'named', '--', 'ping', '-c', '1', '-W', '1', 'named');
+  expect(searched.stdout).toContain(`PING named (${ip})`);
+  await api.delete({ kind: 'Pod', ...metadata }, { gracePeriodSeconds: 0 });
+});
+
 test('kubectl says who one is and what one may do', async () => {
   expect((await said('auth', 'whoami')).stdout).toMatch(/^Username +kubernetes-admin$/m);
   expect(await said('auth', 'can-i', 'delete', 'pods')).toMatchObject({ code: 0, stdout: 'yes\n' });

@@ -20,18 +20,19 @@ import {
   startVolumes,
 } from '@kubus/kube-server';
 import { ConfigError, type RunningService, type ServiceContext, tlsDoor } from '@kubus/service-kit';
+import { startDns } from './dns.ts';
 
 /** The loopback of the node's network namespace: clients of the machine come through a relay, pods to the address of a Service. */
 const ADDRESS = '127.0.0.1';
 /** Of the Service `kubernetes`. */
 const SERVICE_PORT = 443;
 /** The names of the server. */
-const NAMES = [
+const namesIn = (domain: string) => [
   'localhost',
   'kubernetes',
   'kubernetes.default',
   'kubernetes.default.svc',
-  'kubernetes.default.svc.cluster.local',
+  ...(domain === '' ? [] : [`kubernetes.default.svc.${domain}`]),
 ];
 /** How often watches that allow it get a bookmark, in milliseconds, as in the reference. */
 const BOOKMARK_MS = 60_000;
@@ -41,10 +42,14 @@ export async function serve(context: ServiceContext): Promise<RunningService> {
   const { config, clock, logger, liveness, metrics, stateDir } = context;
   const { kubeApi: settings, node } = config;
   if (settings === undefined) throw new ConfigError('bad-config', 'kubeApi: is missing; there is nothing to serve');
-  const { port, serviceAddress } = settings;
+  const { port, serviceAddress, dnsAddress } = settings;
+  const { domain, resolvConf } = config.dns;
   const authority = await openAuthority(stateDir);
   const tokenKey = await openTokenKey(stateDir);
-  const names = { dnsNames: NAMES, addresses: [ADDRESS, ...(serviceAddress === undefined ? [] : [serviceAddress])] };
+  const names = {
+    dnsNames: namesIn(domain),
+    addresses: [ADDRESS, ...(serviceAddress === undefined ? [] : [serviceAddress])],
+  };
   const serving = await authority.issue({ commonName: 'kube-apiserver', ...names }, 'server', CERTIFICATE_MS);
   const self = { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] };
   const client = await authority.issue(self, 'client', CERTIFICATE_MS);
@@ -70,6 +75,7 @@ export async function serve(context: ServiceContext): Promise<RunningService> {
   bookmarks.unref();
   await server.listen(ADDRESS, port);
   if (serviceAddress !== undefined) await server.listen(serviceAddress, SERVICE_PORT);
+  if (dnsAddress !== undefined) ends.push(startDns({ store, address: dnsAddress, domain, resolvConf, logger }));
   liveness.door('api', tlsDoor({ host: ADDRESS, port }));
   metrics.add({
     type: 'gauge',

@@ -67,6 +67,8 @@ const kubeApiSchema = z.strictObject({
   port: z.int().min(1).max(65_535),
   /** The address of the Service `kubernetes`, by which pods reach it on port 443. Omitted: they do not. */
   serviceAddress: z.ipv4().optional(),
+  /** Where names of services and pods are answered, on port 53. Omitted: they are not. */
+  dnsAddress: z.ipv4().optional(),
 });
 
 /** Recording of the node by itself. */

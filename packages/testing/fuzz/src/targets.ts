@@ -8,6 +8,7 @@ import { queryOf } from '@kubus/node-api/routes';
 import { parseLogOptions, parsePorts, parseStreamOptions, sinceNanos, isRefused } from '@kubus/node-requests';
 import { readManifest } from '@kubus/pod-source';
 import { criCodecs } from '@kubus/proto/cri-grpc';
+import { askNames } from './dns-target.ts';
 import type { Target } from './fuzz.ts';
 import { readRecording } from './recording-target.ts';
 import { answerObjects, askObjects } from './object-targets.ts';
@@ -145,5 +146,6 @@ export const targets: Readonly<Record<string, Target>> = {
   log: { about: 'logs of containers', read: log },
   'object-request': { about: 'requests at the object socket', read: askObjects },
   'object-answer': { about: 'answers of the object socket', read: answerObjects },
+  dns: { about: 'questions of pods to the node’s DNS, answers of the machine’s resolvers', read: askNames },
   recording: { about: 'imported recordings', read: readRecording },
 };

@@ -14,6 +14,7 @@ export { containerServices } from './containers/container-services.ts';
 export { checkKubeconfig } from './network/api-relay.ts';
 export {
   API_SERVICE_IP,
+  DNS_SERVICE_IP,
   createNetworkNamespace,
   deleteNetworkNamespace,
   inNetworkNamespace,

@@ -103,8 +103,8 @@ const portsOf = ({ spec }: KubeObject): JsonObject => ({
 
 const kept = ({ clusterIP, clusterIPs }: JsonObject): JsonObject => ({ clusterIP, clusterIPs });
 
-/** Derived from the UID, so that no allocations need to be stored. The first address is the API's own. */
+/** Derived from the UID, so that no allocations need to be stored. 10.96.0 has those of the node: the API and DNS. */
 function serviceAddress(uid: string): string {
   const bits = Number.parseInt(uid.replaceAll('-', '').slice(0, 4), 16);
-  return `${SERVICE_NETWORK}.${bits >> 8}.${2 + ((bits & 0xff) % 253)}`;
+  return `${SERVICE_NETWORK}.${1 + ((bits >> 8) % 255)}.${2 + ((bits & 0xff) % 253)}`;
 }

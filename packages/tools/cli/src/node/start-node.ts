@@ -8,6 +8,7 @@ import {
   checkRelayed,
   compileNatives,
   API_SERVICE_IP,
+  DNS_SERVICE_IP,
   createNetworkNamespace,
   createNodeDir,
   endProcesses,
@@ -167,7 +168,7 @@ async function launch(
 type Place = Partial<Pick<NodeSettings, 'bridge' | 'subnet' | 'ports'>>;
 
 async function placeOfItsOwn(dir: NodeDir, { api }: Pick<GivenSettings, 'api'>): Promise<Place> {
-  await createNetworkNamespace(dir.networkNamespace, api === true ? [API_SERVICE_IP] : []);
+  await createNetworkNamespace(dir.networkNamespace, api === true ? [API_SERVICE_IP, DNS_SERVICE_IP] : []);
   return {};
 }
 

@@ -31,6 +31,7 @@ export const documents = {
       network: 'the condition of the pod network',
       connections:
         'with the machine: network (nat, none, host), wayOut (IP versions), problem, published, registries, and for host machine: bridge, subnet',
+      dns: 'of pods: own (the node’s, which answers names of services and pods), servers (empty: the machine’s), domain, resolvConf',
       manifests: 'count, faulty, and faults: path and message',
     },
   },

@@ -8,6 +8,9 @@ export const PRIVATE_NODE_IP = '192.0.2.1';
 /** The address of the Service of a private node's own Kubernetes API: the first one that services have. */
 export const API_SERVICE_IP = '10.96.0.1';
 
+/** The address of a private node's own DNS, as clusters of kubeadm have it. */
+export const DNS_SERVICE_IP = '10.96.0.10';
+
 /**
  * What CNI bridges need: IP forwarding, and iptables for bridged packets, without which a Service address does not reach a pod on the same
  * bridge. The second exists only with the kernel module br_netfilter.

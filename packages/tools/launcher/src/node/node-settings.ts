@@ -9,7 +9,7 @@ import { HUB_PORT } from '../nats/hub.ts';
 import { natsAccess } from '../nats/nats-relay.ts';
 import { NATS_PORT } from '../nats/nats-server.ts';
 import { API_PORT, nodeKubeconfig } from '../network/api-relay.ts';
-import { API_SERVICE_IP, PRIVATE_NODE_IP } from '../network/network-namespace.ts';
+import { API_SERVICE_IP, DNS_SERVICE_IP, PRIVATE_NODE_IP } from '../network/network-namespace.ts';
 import type { Natives } from './natives.ts';
 import { type NodeDir, apiSocket, kubeApiAuthority, observatorySocket } from './node-dir.ts';
 import { isMember } from './node-services.ts';
@@ -207,7 +207,7 @@ export async function writeNodeConfig(
     images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),
     events: { qps: 50, burst: 100 },
     logs: { maxSize: 10 * 1024 * 1024, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
-    dns: { servers: [], domain: 'cluster.local', resolvConf: parts.resolvConf },
+    dns: { servers: dnsOf(settings), domain: 'cluster.local', resolvConf: parts.resolvConf },
   };
   const given = withPrivateConfig(config, settings.config);
   await writeFile(nodeConfigFile(dir), `${JSON.stringify(given, undefined, 2)}\n`, { mode: 0o600 });
@@ -229,7 +229,13 @@ async function cluster(
 
 /** On the machine's network, pods do not reach the API: an address for it would be one of the machine. */
 function kubeApiOf({ network, ports }: NodeSettings): NodeConfig['kubeApi'] {
-  return { port: ports.api, ...(network !== 'host' && { serviceAddress: API_SERVICE_IP }) };
+  const addresses = { serviceAddress: API_SERVICE_IP, dnsAddress: DNS_SERVICE_IP };
+  return { port: ports.api, ...(network !== 'host' && addresses) };
+}
+
+/** The resolver of pods, for names of services and pods; a configuration of the user may name another. */
+function dnsOf({ api, network }: NodeSettings): string[] {
+  return api && network !== 'host' ? [DNS_SERVICE_IP] : [];
 }
 
 /** The configuration of the node's observatory, if it has one. */
