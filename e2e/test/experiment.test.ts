@@ -140,7 +140,8 @@ async function onePod(folder: string): Promise<string> {
   const text = await readFile(join(examples, 'eviction-thresholds.yaml'), 'utf8');
   const { workload, ...rest } = parse(text) as Example;
   const [{ template }] = workload.pods;
-  const command = ['sh', '-c', 'dd if=/dev/zero of=/memory/filled bs=1M count=100; sleep 3600'];
+  const part = "part=$(head -c 2097152 /dev/zero | tr '\\0' x)";
+  const command = ['sh', '-c', `${part}; for i in $(seq 50); do eval "part$i=\\$part"; done; sleep 3600`];
   template.spec.containers = [{ ...template.spec.containers[0], command }];
   const file = join(folder, 'experiment.yaml');
   // The node reads its memory every 10 s.
@@ -201,6 +202,25 @@ test('an invalid experiment is refused with file and field before anything runs'
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain(`${file}: faults[0].by: "soon" is not a duration`);
     expect(stderr).toContain(`${file}: workload.pods: `);
+  } finally {
+    await clean(folder);
+  }
+});
+
+test('an arm whose configuration is not valid is refused before anything runs', async () => {
+  const folder = await makeTestFolder();
+  try {
+    const { arms, ...rest } = parse(await readFile(join(examples, 'eviction-thresholds.yaml'), 'utf8')) as {
+      arms: [object, { name: string }];
+    };
+    const file = join(folder, 'wrong.yaml');
+    const wrong = { name: 'at-120mi', config: { evictionHard: { 'memory.available': 'much' } } };
+    await writeFile(file, stringify({ ...rest, arms: [arms[0], wrong] }));
+    const { code, stdout, stderr } = await startExperiment(folder, file).outcome;
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('arm at-120mi: config: ');
+    expect(stderr).toContain('much');
+    expect(stderr).not.toContain('temporary node');
   } finally {
     await clean(folder);
   }

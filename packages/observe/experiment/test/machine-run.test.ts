@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Machine, describedMachine, machineDescription } from '@kubus/exclusive';
 import fc from 'fast-check';
-import { readFileSync } from 'node:fs';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import {
   ExperimentError,
   type MachineExperiment,
@@ -13,9 +12,17 @@ import {
   reportOf,
 } from '../src/index.ts';
 
-const examples = new URL('../../../../examples/experiments/', import.meta.url);
-const read = (name: string): unknown => parse(readFileSync(new URL(name, examples), 'utf8'));
-const example = read('fragmentation.yaml') as { machine: string; arrivals: object };
+/** As the example. */
+const example = {
+  name: 'fragmentation',
+  machine: 'machine.json',
+  arrivals: { count: 300, every: '10s', stay: '90s', cpus: [1, 2, 4, 8, 12] },
+  arms: [
+    { name: 'packed' },
+    { name: 'distributed', config: { cpuManagerPolicyOptions: { 'distribute-cpus-across-numa': 'true' } } },
+  ],
+  measure: ['fragmentation', 'used', 'refused', 'split'],
+};
 
 function parsed(changes: object = {}): MachineExperiment {
   const experiment = parseExperiment(stringify({ ...example, ...changes }), 'fragmentation.yaml');
@@ -31,7 +38,11 @@ function described(description: unknown): Machine {
   return machine;
 }
 
-const machine = described(read(example.machine));
+const machine = described({
+  ...{ apiVersion: 'kubus.dev/v1', kind: 'Machine' },
+  sockets: [{ id: 0, cpus: '0-63' }],
+  nodes: ['0-15', '16-31', '32-47', '48-63'].map((cpus, id) => ({ id, cpus, memory: 2 ** 34 })),
+});
 const oneNode = described({
   ...{ apiVersion: 'kubus.dev/v1', kind: 'Machine' },
   sockets: [{ id: 0, cpus: '0-15' }],

@@ -1,6 +1,6 @@
-import type { NodeExperiment, Run, RunResult } from '@kubus/experiment';
-import { schedule } from '@kubus/experiment';
-import { adminKubeconfig, nodeDir, nodeKubeconfig } from '@kubus/launcher';
+import { type NodeExperiment, type Run, type RunResult, schedule } from '@kubus/experiment';
+import { adminKubeconfig, nodeDir, nodeKubeconfig, readPrivateConfig } from '@kubus/launcher';
+import { toError } from '@kubus/ports';
 import { systemIds } from '@kubus/service-kit';
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,6 +30,8 @@ export function nodeFolder(folder: string): NodeFolder {
 interface ExperimentNode {
   readonly name: string;
   readonly folder: string;
+  /** The file with its KubeletConfiguration; undefined: it has none. */
+  readonly config: string | undefined;
 }
 
 /**
@@ -47,14 +49,13 @@ export async function runOnNodes(file: string, experiment: NodeExperiment): Prom
   const nodes = new Map<string, ExperimentNode>();
   try {
     const ofArm = new Map<string, ExperimentNode>();
-    for (const { name, config } of experiment.arms) {
-      const key = JSON.stringify(config);
-      const node = nodes.get(key) ?? newNode(folder);
-      ofArm.set(name, node);
-      if (nodes.has(key)) continue;
+    for (const arm of experiment.arms) {
+      const key = JSON.stringify(arm.config);
+      const node = nodes.get(key) ?? (await preparedNode(folder, experiment, arm));
+      ofArm.set(arm.name, node);
       nodes.set(key, node);
-      await startNode(node, experiment, config, ending.signal);
     }
+    for (const node of nodes.values()) await startNode(node, experiment, ending.signal);
     const results: RunResult[] = [];
     for (const { node, runs } of groupsOf(schedule(experiment), ofArm)) {
       results.push(...(await runGroup(file, experiment, { node, runs }, ending.signal)));
@@ -68,30 +69,39 @@ export async function runOnNodes(file: string, experiment: NodeExperiment): Prom
   }
 }
 
-function newNode(folder: string): ExperimentNode {
+/** What a node needs before it starts. Throws a UserError when its configuration is not valid. */
+async function preparedNode(
+  folder: string,
+  { podMemory }: NodeExperiment,
+  { name: arm, config }: NodeExperiment['arms'][number],
+): Promise<ExperimentNode> {
   const name = `experiment-${systemIds.hex(3)}`;
-  return { name, folder: join(folder, name) };
+  const own = join(folder, name);
+  await mkdir(nodeFolder(own).manifests, { recursive: true });
+  const settings = { ...config, ...(podMemory !== undefined && limitOfPods(config, podMemory)) };
+  if (Object.keys(settings).length === 0) return { name, folder: own, config: undefined };
+  const file = join(own, 'config.yaml');
+  const head = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
+  await writeFile(file, stringify({ ...head, ...settings }));
+  try {
+    readPrivateConfig(file);
+  } catch (error) {
+    throw new UserError(`arm ${arm}: config: ${toError(error).message.replace(`${file}: `, '')}`, { cause: error });
+  }
+  return { name, folder: own, config: file };
 }
 
 async function startNode(
-  { name, folder }: ExperimentNode,
-  { workload, podMemory }: NodeExperiment,
-  config: object,
+  { name, folder, config }: ExperimentNode,
+  { workload }: NodeExperiment,
   signal: AbortSignal,
 ): Promise<void> {
   printError(`kubus: the experiment runs on the temporary node ${name}`);
   const { manifests, kubeconfig } = nodeFolder(folder);
-  await mkdir(manifests, { recursive: true });
   const hasApi = workload.from === 'api';
-  const settings = { ...config, ...(podMemory !== undefined && limitOfPods(config, podMemory)) };
-  const file = join(folder, 'config.yaml');
-  const isSet = Object.keys(settings).length > 0;
-  if (isSet) {
-    const head = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
-    await writeFile(file, stringify({ ...head, ...settings }));
-  }
   const options = ['--faults', hasApi ? '--api' : '--no-api', '--manifests', manifests];
-  const started = await runSelf(['--node', name, 'up', ...options, ...(isSet ? ['--config', file] : [])], signal);
+  const configured = config === undefined ? [] : ['--config', config];
+  const started = await runSelf(['--node', name, 'up', ...options, ...configured], signal);
   if (started !== 0) throw new UserError(`node ${name} of the experiment did not start: see the messages above`);
   if (hasApi) await writeInsideKubeconfig(name, kubeconfig);
 }
