@@ -144,8 +144,8 @@ async function onePod(folder: string): Promise<string> {
   const command = ['sh', '-c', `${part}; for i in $(seq 50); do eval "part$i=\\$part"; done; sleep 3600`];
   template.spec.containers = [{ ...template.spec.containers[0], command }];
   const file = join(folder, 'experiment.yaml');
-  // The node reads its memory every 10 s.
-  const short = { ...workload, until: 'ended', within: '13s', stay: '0s', pods: [{ template }] };
+  // The node reads its memory every 10 s, and sees the pods' cgroup at the second reading at the latest.
+  const short = { ...workload, until: 'ended', within: '25s', stay: '0s', pods: [{ template }] };
   await writeFile(file, stringify({ ...rest, repetitions: 1, workload: short }));
   return file;
 }
@@ -219,7 +219,7 @@ test('an arm whose configuration is not valid is refused before anything runs', 
     const { code, stdout, stderr } = await startExperiment(folder, file).outcome;
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain('arm at-120mi: config: ');
-    expect(stderr).toContain('much');
+    expect(stderr).toContain('quantities must match');
     expect(stderr).not.toContain('temporary node');
   } finally {
     await clean(folder);

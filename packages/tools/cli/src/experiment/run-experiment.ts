@@ -1,5 +1,5 @@
 import { recordedMessage } from '@kubus/causality';
-import { disturbService, nodePressure, patternOf, podPatterns } from '@kubus/contracts';
+import { disturbService, podPatterns } from '@kubus/contracts';
 import {
   type ExperimentFault,
   type NodeExperiment,
@@ -82,7 +82,7 @@ async function runOnce(
   const cpu = (await agentCpu(link.dir)) - cpuBefore;
   const records = await Promise.all(named.map(({ name }) => recordOf(link, podPatternsOf(pods.uidOf(name)))));
   const [latencies, endings] = [records.map(podLatencies), records.map(podEnding)];
-  const pressure = await recordOf(link, [patternOf(link.bus.node, nodePressure)]);
+  const pressure = await recordOf(link, [PRESSURE]);
   progress(`done after ${seconds()} s`);
   return {
     ...run,
@@ -120,6 +120,9 @@ async function createPods(
   }
   return late;
 }
+
+/** What a node was short of, in its record. */
+const PRESSURE = 'node.fact.pressure.*';
 
 const podPatternsOf = (uid: string | undefined) => (uid === undefined ? [] : podPatterns(uid));
 
