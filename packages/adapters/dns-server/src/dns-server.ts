@@ -17,7 +17,7 @@ const IDLE_MS = 10_000;
 const LARGEST = 4_096;
 
 /** What a {@link DnsServer} needs. */
-export interface DnsServerOptions {
+interface DnsServerOptions {
   /** The names of the node, as they are now. */
   readonly zone: () => Zone;
   /** The addresses of the resolvers for all other names. What it throws counts as none. */

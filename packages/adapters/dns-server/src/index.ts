@@ -1,2 +1,2 @@
-export { DnsServer, type DnsServerOptions } from './dns-server.ts';
-export { type Query, type ReadQuery, answerOf, aliasRecords, questionOf, readQuery, refusal } from './message.ts';
+export { DnsServer } from './dns-server.ts';
+export { aliasRecords, answerOf, questionOf, readQuery } from './message.ts';

@@ -15,7 +15,7 @@ const OPCODE = 0x78;
 const [AUTHORITATIVE, TRUNCATED, RECURSION_DESIRED, RECURSION_AVAILABLE] = [1 << 10, 1 << 9, 1 << 8, 1 << 7];
 
 /** A question that was asked. */
-export interface Query {
+interface Query {
   readonly id: number;
   readonly question: WireQuestion;
   readonly recursionDesired: boolean;
@@ -25,7 +25,7 @@ export interface Query {
 }
 
 /** `code`: of the answer to a message that is no question of this server's. Undefined: it gets none. */
-export type ReadQuery = { readonly query: Query } | { readonly code: number } | undefined;
+type ReadQuery = { readonly query: Query } | { readonly code: number } | undefined;
 
 /** Reads a message that a client sent. */
 export function readQuery(bytes: Buffer): ReadQuery {

@@ -1,7 +1,7 @@
 import type { DnsRecord, Zone } from './zone.ts';
 
 /** A question of class IN. */
-export interface Question {
+interface Question {
   readonly name: string;
   /** Such as `A`, `SRV`, `ANY`. */
   readonly type: string;
@@ -11,7 +11,7 @@ export interface Question {
 export type OwnedRecord = DnsRecord & { readonly name: string };
 
 /** What becomes of a question. */
-export type Answer =
+type Answer =
   /** It is not about this node. */
   | { readonly kind: 'forward' }
   /**

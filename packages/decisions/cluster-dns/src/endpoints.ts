@@ -1,7 +1,7 @@
 import { type JsonObject, type KubeObject, asList, asObject, asText, at, isReady } from '@kubus/kube-objects';
 
 /** A port of an endpoint, under the name that the service gives it. */
-export interface EndpointPort {
+interface EndpointPort {
   readonly name: string;
   /** In lower case, such as `tcp`. */
   readonly protocol: string;

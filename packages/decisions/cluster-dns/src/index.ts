@@ -1,3 +1,3 @@
-export { type Answer, type OwnedRecord, type Question, answerTo } from './answer.ts';
+export { type OwnedRecord, answerTo } from './answer.ts';
 export { isAddress, isName } from './names.ts';
-export { type DnsRecord, type Zone, type ZoneObjects, zoneOf } from './zone.ts';
+export { type Zone, zoneOf } from './zone.ts';

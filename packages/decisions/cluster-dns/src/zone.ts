@@ -18,7 +18,7 @@ export type DnsRecord =
     };
 
 /** What the names are made of. */
-export interface ZoneObjects {
+interface ZoneObjects {
   readonly services: readonly KubeObject[];
   readonly slices: readonly KubeObject[];
   readonly pods: readonly KubeObject[];
