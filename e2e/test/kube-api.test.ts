@@ -154,7 +154,7 @@ test('pods find services and pods by their names, and what is of other networks 
     spec: { type: 'ExternalName', externalName: 'name.invalid' },
   });
   const pod = await api.waitFor({ kind: 'Pod', ...metadata }, isReady);
-  const ip = String(pod.status?.['podIP']);
+  const ip = pod.status?.['podIP'] as string;
   const lookUp = async (...args: string[]) => (await said('exec', 'named', '--', 'nslookup', ...args)).stdout;
   const address = new RegExp(`^Address:\\s+${ip.replaceAll('.', '\\.')}$`, 'm');
   expect(await lookUp('-type=a', 'named.default.svc.cluster.local')).toMatch(address);

@@ -10,8 +10,9 @@ import { aliasRecords, answerOf, questionOf, rcodes, readQuery, refusal } from '
 /** Questions that wait for the machine's resolvers, of all clients and of one. */
 const WAITING = 256;
 const WAITING_OF_ONE = 64;
-/** Open TCP connections of clients, and how long one may be idle, in milliseconds. */
+/** Open TCP connections of all clients and of one, and how long one may be idle, in milliseconds. */
 const CONNECTIONS = 64;
+const CONNECTIONS_OF_ONE = 16;
 const IDLE_MS = 10_000;
 /** The largest question, in bytes. */
 const LARGEST = 4_096;
@@ -90,6 +91,9 @@ export class DnsServer {
   }
 
   #serve(connection: Connection): void {
+    const { remoteAddress } = connection;
+    const same = [...this.#connections].filter((one) => one.remoteAddress === remoteAddress);
+    if (same.length >= CONNECTIONS_OF_ONE) return void connection.destroy();
     this.#connections.add(connection);
     connection.setTimeout(IDLE_MS, () => connection.destroy());
     connection.on('error', () => connection.destroy());

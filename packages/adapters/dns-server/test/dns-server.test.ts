@@ -174,6 +174,21 @@ test('one client has 64 questions that wait, and others are served meanwhile', a
   expect(decode(served).answers).toHaveLength(1);
 });
 
+test('one client has 16 connections, and the next one is closed', async () => {
+  const { port } = await serve((await resolver()).port);
+  const open = async (localAddress: string) => {
+    const connection = connect({ port, host: '127.0.0.2', localAddress });
+    connection.on('error', () => undefined);
+    ends.push(() => void connection.destroy());
+    await once(connection, 'connect');
+    return connection;
+  };
+  for (let count = 0; count < 16; count += 1) await open('127.0.0.4');
+  const refused = await open('127.0.0.4');
+  if (!refused.closed) await once(refused, 'close');
+  expect(decode(await overTcp(port, query(WEB))).answers).toHaveLength(60);
+});
+
 test('what is no question is refused or gets no answer, and the server goes on', async () => {
   const { port, errors } = await serve((await resolver()).port);
   const socket = await client();

@@ -43,7 +43,7 @@ const publishesNotReady = (service: KubeObject) => service.spec?.['publishNotRea
  * The endpoints that a controller would write for the service: its selector's pods that are ready, or all with `publishNotReadyAddresses`.
  * Source: k8s.io/endpointslice.
  *
- * @param pods of the service's namespace.
+ * @param pods of the service's namespace, with an address.
  */
 export function endpointsOfPods(service: KubeObject, pods: readonly KubeObject[]): readonly Endpoint[] {
   const selector = Object.entries(asObject(service.spec?.['selector']));
@@ -53,7 +53,7 @@ export function endpointsOfPods(service: KubeObject, pods: readonly KubeObject[]
   const counts = (pod: KubeObject) =>
     publishesNotReady(service) || (isReady(pod) && pod.metadata.deletionTimestamp === undefined);
   return pods
-    .filter((pod) => hasAddress(pod) && isOf(pod) && counts(pod))
+    .filter((pod) => isOf(pod) && counts(pod))
     .flatMap((pod) => {
       const { subdomain, hostname } = { ...pod.spec };
       const own = asText(subdomain) === service.metadata.name ? asText(hostname) : '';

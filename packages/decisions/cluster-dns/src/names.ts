@@ -26,7 +26,7 @@ export function reverseName(address: string): string {
   const groups = address.includes(':') ? groupsOf(address) : undefined;
   if (groups === undefined) return `${address.split('.').toReversed().join('.')}.in-addr.arpa`;
   const digits = groups.map((group) => group.padStart(4, '0').toLowerCase()).join('');
-  return `${[...digits].toReversed().join('.')}.ip6.arpa`;
+  return `${digits.split('').toReversed().join('.')}.ip6.arpa`;
 }
 
 /** Labels of up to 63 characters, in lower case. */

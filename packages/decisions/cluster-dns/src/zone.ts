@@ -54,11 +54,12 @@ export function zoneOf(domain: string, { services, slices, pods }: ZoneObjects):
     if (!isName(name) || !isName(targetOf(record) ?? name)) return;
     const known = records.get(name) ?? [];
     if (known.length === 0) records.set(name, known);
-    if (!known.some((one) => JSON.stringify(one) === JSON.stringify(record))) known.push(record);
+    if (!known.some((one) => isSame(one, record))) known.push(record);
   };
   if (zone !== '') {
     add(`dns-version.${zone}`, { type: 'TXT', data: SCHEMA });
-    const podsIn = Map.groupBy(pods, ({ metadata }) => metadata.namespace ?? '');
+    const reached = pods.filter(hasAddress);
+    const podsIn = Map.groupBy(reached, ({ metadata }) => metadata.namespace ?? '');
     const slicesOf = Map.groupBy(slices, ({ metadata }) => `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME]}`);
     for (const service of services) {
       const { name, namespace = '' } = service.metadata;
@@ -68,7 +69,7 @@ export function zoneOf(domain: string, { services, slices, pods }: ZoneObjects):
       ].filter(({ address }) => isAddress(address));
       addService(`${name}.${namespace}.svc.${zone}`.toLowerCase(), service, endpoints, add);
     }
-    for (const pod of pods.filter(hasAddress)) {
+    for (const pod of reached) {
       for (const address of addressesOf(pod).filter(isAddress)) {
         const owner = `${addressLabel(address)}.${pod.metadata.namespace}.pod.${zone}`;
         add(owner.toLowerCase(), addressRecord(address));
@@ -107,6 +108,11 @@ function addService(owner: string, { spec = {} }: KubeObject, endpoints: readonl
 }
 
 const addressRecord = (address: string): DnsRecord => ({ type: address.includes(':') ? 'AAAA' : 'A', data: address });
+
+function isSame(one: DnsRecord, other: DnsRecord): boolean {
+  if (one.type !== 'SRV' || other.type !== 'SRV') return one.type === other.type && one.data === other.data;
+  return one.data.port === other.data.port && one.data.target === other.data.target;
+}
 
 /** The name that a record leads to. */
 function targetOf({ type, data }: DnsRecord): string | undefined {
