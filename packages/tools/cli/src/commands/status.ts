@@ -21,14 +21,13 @@ import {
   withoutDescriptors,
 } from '@kubus/launcher';
 import { formatAge } from '@kubus/pod';
-import { readNodeConfig } from '@kubus/service-kit';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
 import { formatTable } from '../output/table.ts';
 import { connectionLines, connectionsOf } from '../node/connections.ts';
-import { dnsLine, dnsOf } from '../node/dns.ts';
+import { dnsLine, readDns } from '../node/dns.ts';
 import { ANSWER_MS, readiness } from '../node/readiness.ts';
 import { networkInterfaces } from 'node:os';
 
@@ -79,7 +78,7 @@ export async function healthOf(link: NodeLink) {
   const shape: NodeShape = (await readShape(link.dir)) ?? { placement: 'separate', instances: {} };
   // This process is in the node's network namespace.
   const connections = settings && connectionsOf(link.dir, settings, networkInterfaces());
-  const dns = dnsOf(readNodeConfig(nodeConfigFile(link.dir)).config);
+  const dns = readDns(nodeConfigFile(link.dir));
   const expected = [...servicesOf(shape).flatMap((service) => instancesOf(service, shape.instances)), 'launcher-0'];
   const pods = await podsOf(link);
   const records = await readRecords(link.dir.processes);
@@ -137,7 +136,7 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
     );
     for (const { file, error } of network?.broken ?? []) print(`         ${file} is ignored: ${error}`);
     for (const line of connections === undefined ? [] : connectionLines(connections)) print(line);
-    print(dnsLine(dns));
+    if (dns !== undefined) print(dnsLine(dns));
     if (manifests.faulty > 0) {
       print(`manifests  ${manifests.faulty} of ${manifests.count} have errors: see "kubus get manifests"`);
       for (const { path, message } of manifests.faults.slice(0, SHOWN_FAULTS)) print(`           ${path}: ${message}`);

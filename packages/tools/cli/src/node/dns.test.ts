@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { dnsLine, dnsOf } from './dns.ts';
+import { dnsLine, dnsOf, readDns } from './dns.ts';
 
 const config = (servers: readonly string[], dnsAddress?: string) => ({
   dns: { servers: [...servers], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
@@ -16,4 +16,8 @@ test.each([
   [config(['10.0.0.1'], '10.96.0.10'), "dns      10.0.0.1: of clusterDNS; the node's own is 10.96.0.10"],
 ])('status says which DNS pods have with %j', (given, line) => {
   expect(dnsLine(dnsOf(given))).toBe(line);
+});
+
+test('a node whose configuration cannot be read says nothing about DNS', () => {
+  expect(readDns('/no/such/node.json')).toBeUndefined();
 });

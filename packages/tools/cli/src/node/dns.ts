@@ -1,4 +1,4 @@
-import type { NodeConfig } from '@kubus/service-kit';
+import { type NodeConfig, readNodeConfig } from '@kubus/service-kit';
 
 /** Which resolver the pods of a node have. */
 export interface NodeDns {
@@ -15,6 +15,15 @@ export interface NodeDns {
 export function dnsOf({ dns, kubeApi }: Pick<NodeConfig, 'dns' | 'kubeApi'>): NodeDns {
   const own = kubeApi?.dnsAddress;
   return { ...(own !== undefined && { own }), ...dns };
+}
+
+/** The same of the node with this configuration file; undefined if it cannot be read: what else a node says about itself is then still of use. */
+export function readDns(file: string): NodeDns | undefined {
+  try {
+    return dnsOf(readNodeConfig(file).config);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The line of `kubus status`. */
