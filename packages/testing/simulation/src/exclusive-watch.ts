@@ -27,6 +27,8 @@ export class ExclusiveWatch {
   #bridgeKilled = -STRAY_MS;
   /** IDs of containers that started for a cri-bridge which had crashed, maybe after the end of their pods. */
   readonly #strays = new Set<string>();
+  /** The groups of NUMA nodes that the ledger had last. */
+  #groups: ReadonlySet<string> = new Set();
 
   /** @param options.plans every pod that was ever desired, by its UID */
   constructor(options: {
@@ -101,14 +103,21 @@ export class ExclusiveWatch {
     }
   }
 
-  /** The memory of a NUMA node is in one group of nodes, and all that is reserved of it belongs to a container. */
+  /**
+   * A group of several NUMA nodes is new only where no other has memory (memory of one node may follow, as in the reference), and all that is
+   * reserved belongs to a container.
+   */
   #wroteMemory({ nodes, memory }: Pick<Ledger, 'nodes' | 'memory'>): void {
     const blocks = Object.values(memory).flatMap((containers) => Object.values(containers).flat());
     const groups = new Set(blocks.map(({ numaAffinity }) => cpuSetText(cpuSet(numaAffinity))));
-    for (const { id } of MACHINE.nodes) {
-      const of = [...groups].filter((group) => parseCpuSet(group)?.includes(id));
-      if (of.length > 1) this.#violate('the memory of a NUMA node is in one group', `node ${id}: ${of.join(' and ')}`);
+    for (const group of groups) {
+      const of = parseCpuSet(group) ?? [];
+      if (of.length < 2 || this.#groups.has(group)) continue;
+      const others = [...this.#groups].filter((other) => parseCpuSet(other)?.some((id) => of.includes(id)));
+      if (others.length > 0)
+        this.#violate('a group of NUMA nodes begins where no other is', `${group}: ${others.join(' and ')}`);
     }
+    this.#groups = groups;
     const reserved = new Map<string, number>();
     for (const { memoryMap } of Object.values(nodes)) {
       for (const [type, table] of Object.entries(memoryMap)) {

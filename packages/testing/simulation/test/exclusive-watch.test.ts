@@ -93,9 +93,13 @@ test('a CPU of two pods, one that is also shared, and one of nobody are found', 
   expect(watch.violations.at(-1)?.detail).toBe('CPU 1: the shared pool, a');
 });
 
-test('memory of a node in two groups, and memory that is reserved for nobody, are found', () => {
-  memory({ a: [0], b: [0, 1] }, 2);
-  expect(rules()).toEqual(['the memory of a NUMA node is in one group']);
+test('a group of nodes where one already has memory, and memory that is reserved for nobody, are found', () => {
+  memory({ a: [0, 1] }, 1);
+  memory({ a: [0, 1], b: [0] }, 2);
+  expect(rules()).toEqual([]);
+  memory({ b: [0] }, 1);
+  memory({ a: [0, 1], b: [0] }, 2);
+  expect(rules()).toEqual(['a group of NUMA nodes begins where no other is']);
   memory({ a: [0] }, 2);
   expect(rules().slice(1)).toEqual(['memory has one owner']);
 });
