@@ -141,7 +141,7 @@ async function onePod(folder: string): Promise<string> {
   const { workload, ...rest } = parse(text) as Example;
   const [{ template }] = workload.pods;
   const part = "part=$(head -c 2097152 /dev/zero | tr '\\0' x)";
-  const command = ['sh', '-c', `${part}; for i in $(seq 50); do eval "part$i=\\$part"; done; sleep 3600`];
+  const command = ['sh', '-c', `${part}; for i in $(seq 50); do eval "part$i=\\$part"; done; sleep 3600 & wait`];
   template.spec.containers = [{ ...template.spec.containers[0], command }];
   const file = join(folder, 'experiment.yaml');
   // The node reads its memory every 10 s, and sees the pods' cgroup at the second reading at the latest.
