@@ -1,5 +1,5 @@
 /** Of each run of a workload on a node. */
-export const nodeMeasures = ['start', 'restart', 'stop', 'cpu', 'evicted', 'oomKilled', 'pressure'] as const;
+export const nodeMeasures = ['start', 'restart', 'stop', 'cpu', 'evicted', 'oomKilled'] as const;
 type NodeMeasure = (typeof nodeMeasures)[number];
 
 /** Of each run on a described machine. */
@@ -22,7 +22,6 @@ const titles: Readonly<Record<NodeMeasure | MachineMeasure, string>> = {
   cpu: 'CPU of the agent per pod, ms',
   evicted: 'pods evicted',
   oomKilled: 'containers that the kernel killed for lack of memory',
-  pressure: 'time under pressure, ms',
   fragmentation: 'fragmentation of CPUs, %',
   memoryFragmentation: 'fragmentation of memory, %',
   used: 'CPUs in use, %',

@@ -9,7 +9,6 @@ import {
   podEnding,
   podLatencies,
   podsOf,
-  pressureTime,
   schedule,
 } from '@kubus/experiment';
 import { FaultRules } from '@kubus/faults';
@@ -82,7 +81,6 @@ async function runOnce(
   const cpu = (await agentCpu(link.dir)) - cpuBefore;
   const records = await Promise.all(named.map(({ name }) => recordOf(link, podPatternsOf(pods.uidOf(name)))));
   const [latencies, endings] = [records.map(podLatencies), records.map(podEnding)];
-  const pressure = await recordOf(link, [PRESSURE]);
   progress(`done after ${seconds()} s`);
   return {
     ...run,
@@ -94,7 +92,6 @@ async function runOnce(
       cpu: [cpu / named.length],
       evicted: [endings.filter(({ evicted }) => evicted).length],
       oomKilled: [endings.reduce((sum, { oomKilled }) => sum + oomKilled, 0)],
-      pressure: [pressureTime(pressure, began, systemClock.now())],
     },
   };
 }
@@ -120,9 +117,6 @@ async function createPods(
   }
   return late;
 }
-
-/** What a node was short of, in its record. */
-const PRESSURE = 'node.fact.pressure.*';
 
 const podPatternsOf = (uid: string | undefined) => (uid === undefined ? [] : podPatterns(uid));
 
