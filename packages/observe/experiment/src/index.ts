@@ -4,7 +4,7 @@ export { describeRule, toRule } from './fault-rule.ts';
 export type { MachineExperiment } from './machine-experiment.ts';
 export { machineRuns } from './machine-run.ts';
 export { podLatencies } from './pod-latencies.ts';
-export { podEnding, pressureTime } from './pressure-figures.ts';
+export { podEnding } from './pressure-figures.ts';
 export { type RunResult, markdownOf, reportOf } from './report.ts';
 export { type Run, type RunPod, podsOf, schedule } from './schedule.ts';
 export { difference, mean, median } from './statistics.ts';

@@ -1,5 +1,5 @@
 import type { RecordedMessage } from '@kubus/causality';
-import { bareType, nodePressureSchema, podWork, podWorkSchema, typeOf } from '@kubus/contracts';
+import { bareType, podWork, podWorkSchema, typeOf } from '@kubus/contracts';
 import { recordedContainers } from './pod-record.ts';
 
 /** How a pod has ended under pressure. */
@@ -25,17 +25,4 @@ export function podEnding(messages: readonly RecordedMessage[]): PodEnding {
     ({ reason, finishedAt }) => reason === 'OOMKilled' && Number(finishedAt) / 1e6 < ending,
   );
   return { evicted, oomKilled: evicted ? 0 : killed.length };
-}
-
-/**
- * For how long a node was short of something between two times, in milliseconds since the Unix epoch.
- *
- * @param messages `node.fact.pressure` in the order of their times
- */
-export function pressureTime(messages: readonly RecordedMessage[], from: number, to: number): number {
-  return messages.reduce((sum, { message, at }, index) => {
-    const isShort = message.data !== '' && nodePressureSchema.parse(JSON.parse(message.data)).conditions.length > 0;
-    const until = Math.min(to, messages[index + 1]?.at ?? to);
-    return isShort ? sum + Math.max(0, until - Math.max(from, at)) : sum;
-  }, 0);
 }

@@ -5,7 +5,6 @@ import {
   type AnyDeclaration,
   type RuntimeContainer,
   desiredPods,
-  nodePressure,
   podWork,
   runtimePod,
 } from '@kubus/contracts';
@@ -16,7 +15,6 @@ import {
   parseExperiment,
   podEnding,
   podLatencies,
-  pressureTime,
   reportOf,
 } from '../src/index.ts';
 
@@ -105,20 +103,6 @@ describe('under pressure', () => {
       .say(podWork, 1000, work('evict'))
       .runtime(1500, [{ ...killed, finishedAt: nanos(1400) }]);
     expect(podEnding(record.messages)).toEqual({ evicted: true, oomKilled: 0 });
-  });
-
-  test('the time of conditions counts that lies in the run', () => {
-    const short = { conditions: ['MemoryPressure'] };
-    const record = new Record()
-      .say(nodePressure, 100, short)
-      .say(nodePressure, 1200, { conditions: [] })
-      .say(nodePressure, 1500, short)
-      .say(nodePressure, 1600, { conditions: ['MemoryPressure', 'DiskPressure'] })
-      .say(nodePressure, 1900, { conditions: [] })
-      .say(nodePressure, 5000, short);
-    expect(pressureTime(record.messages, 1000, 4000)).toBe(200 + 400);
-    expect(pressureTime(record.messages, 1000, 5100)).toBe(200 + 400 + 100);
-    expect(pressureTime([], 0, 10)).toBe(0);
   });
 });
 
