@@ -98,6 +98,17 @@ test('lists pods that have not ended, with devices, claims, CPUs and memory of t
   expect(await callPlugin(callee(), PodResourcesListerService.get, one)).toEqual({ podResources: listed });
 });
 
+test('lists the devices of all pods in version v1alpha1', async () => {
+  const list = { ...PodResourcesListerService.list, path: '/v1alpha1.PodResourcesLister/List' };
+  const main = { name: 'main', devices: [{ ...a, topology: undefined }, b], ...nothing };
+  const containers = [main, { name: 'side', devices: [], ...nothing }];
+  const { podResources } = await callPlugin(callee(), list, {});
+  expect(podResources.toSorted((one, other) => other.name.localeCompare(one.name))).toEqual([
+    { name: 'web', namespace: 'default', containers },
+    { name: 'over', namespace: 'default', containers },
+  ]);
+});
+
 test('reports an unknown pod, and counts the failure as the reference does', async () => {
   const none = callPlugin(callee(), PodResourcesListerService.get, { podName: 'none', podNamespace: 'other' });
   await expect(none).rejects.toThrow('rpc error: code = Unknown desc = pod none in namespace other not found');
@@ -111,6 +122,7 @@ test('reports an unknown pod, and counts the failure as the reference does', asy
     'kubelet_pod_resources_endpoint_requests_get{server_api_version="v1"} 2',
     'kubelet_pod_resources_endpoint_requests_list{server_api_version="v1"} 1',
     'kubelet_pod_resources_endpoint_requests_total{server_api_version="v1"} 4',
+    'kubelet_pod_resources_endpoint_requests_total{server_api_version="v1alpha1"} 1',
   ]);
 });
 

@@ -5,8 +5,16 @@ import {
   PodResourcesListerService,
 } from '@kubus/proto/pod-resources-grpc';
 import type { Socket } from 'node:net';
-import { allocatableResources, listedPods, podResources } from './pod-resources.ts';
+import { allocatableResources, listedPods, podDevices, podResources } from './pod-resources.ts';
 import type { PodResourcesMethod, PodResourcesOptions } from './pod-resources-options.ts';
+
+/**
+ * The older version of the API: List alone, whose messages have a part of the fields of v1, with the same numbers
+ * (k8s.io/kubelet/pkg/apis/podresources/v1alpha1).
+ */
+const listerOfAlpha = {
+  list: { ...PodResourcesListerService.list, path: '/v1alpha1.PodResourcesLister/List' },
+} as const;
 
 type Respond = (error: { code: number; details: string } | null, answer?: unknown) => void;
 
@@ -45,6 +53,9 @@ export class PodResourcesServer {
         },
         ({ podNamespace, podName }) => `pod ${podName} in namespace ${podNamespace} not found`,
       ),
+    });
+    this.#server.addService(listerOfAlpha, {
+      list: serve('v1alpha1', () => ({ podResources: facts.pods().map((one) => podDevices(one, devices)) })),
     });
     this.#injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
   }

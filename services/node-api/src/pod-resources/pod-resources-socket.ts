@@ -14,6 +14,7 @@ import type { Listening } from '../server/servers.ts';
 /** Requests per second, and the burst (of the reference). */
 const RATE = { qps: 100, burst: 10 };
 const VERSION = { server_api_version: 'v1' };
+const VERSION_ALPHA = { server_api_version: 'v1alpha1' };
 
 /**
  * Serves the pod resources API on a unix socket. The gRPC server is loaded with the first connection: most nodes have
@@ -77,7 +78,8 @@ class RequestCounts {
   readonly #errors = { list: new Tally(VERSION), get_allocatable: new Tally(VERSION), get: new Tally(VERSION) };
 
   add(method: PodResourcesMethod, failed: boolean): void {
-    this.#all.add(VERSION);
+    this.#all.add(method === 'v1alpha1' ? VERSION_ALPHA : VERSION);
+    if (method === 'v1alpha1') return;
     this.#requests[method].add(VERSION);
     if (failed) this.#errors[method].add(VERSION);
   }

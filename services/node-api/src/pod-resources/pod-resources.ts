@@ -56,6 +56,22 @@ export function podResources({ pod }: NodePod, had: HadByPods): PodResources {
   };
 }
 
+/** What version v1alpha1 says of a pod, ended or not: the devices of its containers, init containers apart. */
+export function podDevices(one: NodePod, had: HadByPods): PodResources {
+  const { name, namespace, containers } = podResources(one, had);
+  const own = new Set(one.pod.spec.containers.map((container) => container.name));
+  const nothing = { cpuIds: [], memory: [], dynamicResources: [] };
+  return {
+    ...{ name, namespace },
+    containers: containers
+      .filter((container) => own.has(container.name))
+      .map((container) => ({
+        ...{ name: container.name, ...nothing },
+        devices: container.devices.map((device) => ({ ...device, topology: undefined })),
+      })),
+  };
+}
+
 /**
  * The devices, CPUs and memory of NUMA nodes that pods may have, allocated or not. Without a policy of the CPU or the memory manager nobody
  * can have CPUs or memory.
