@@ -58,7 +58,7 @@ async function runOnce(
 ): Promise<RunResult> {
   const { workload } = experiment;
   await pods.relieved();
-  const [began, begin] = [systemClock.now(), performance.now()];
+  const begin = performance.now();
   const seconds = () => ((performance.now() - begin) / 1000).toFixed(1);
   const named = podsOf(experiment, run);
   const cpuBefore = await agentCpu(link.dir);
