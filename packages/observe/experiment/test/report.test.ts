@@ -1,22 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { Publisher, type WireMessage } from '@kubus/bus';
 import { type RecordedMessage, recordedMessage } from '@kubus/causality';
-import {
-  type AnyDeclaration,
-  type RuntimeContainer,
-  desiredPods,
-  podWork,
-  runtimePod,
-} from '@kubus/contracts';
+import { type AnyDeclaration, type RuntimeContainer, desiredPods, podWork, runtimePod } from '@kubus/contracts';
 import { stringify } from 'yaml';
-import {
-  type RunResult,
-  markdownOf,
-  parseExperiment,
-  podEnding,
-  podLatencies,
-  reportOf,
-} from '../src/index.ts';
+import { type RunResult, markdownOf, parseExperiment, podEnding, podLatencies, reportOf } from '../src/index.ts';
 
 /** Messages about one pod, at chosen times in milliseconds. */
 class Record {
