@@ -22,7 +22,15 @@ import type { Authority } from '@kubus/certificates';
 import { type Authorizer, attributesOf, denied, deniedPath } from './authorization.ts';
 import { defaultAccount } from './controllers/defaults.ts';
 import { discover } from './discovery.ts';
-import { type Encoding, acceptedEncoding, encoded, encodedEvent, encodingOf, watchMediaType } from './encoding.ts';
+import {
+  type BodyEncoding,
+  acceptedEncoding,
+  encoded,
+  encodedEvent,
+  encodingOf,
+  openApiEncoding,
+  watchMediaType,
+} from './encoding.ts';
 import { healthText } from './health.ts';
 import { type Identities, type User } from './identity.ts';
 import type { Fault, Injection, Outcome } from './injection.ts';
@@ -233,7 +241,8 @@ export class ApiHttpServer {
       const aggregated = aggregatedDiscovery(info, request.accept);
       const body = aggregated?.body ?? discover(info) ?? openApi(info.path);
       if (body === undefined) throw noSuchPath();
-      send(response, { code: 200, body, ...aggregated }, fault);
+      const encoding = openApiEncoding(info.path, request.accept);
+      send(response, { code: 200, body, ...aggregated }, fault, encoding);
       return;
     }
     const attributes = attributesOf(info, user);
@@ -343,7 +352,7 @@ function send(
   response: ServerResponse,
   { code, body, warnings = [], contentType }: Answer,
   fault: Fault | undefined,
-  encoding: Encoding = 'json',
+  encoding: BodyEncoding = 'json',
 ): void {
   if (fault?.kind === 'reset') {
     response.destroy();

@@ -123,6 +123,22 @@ describe('what the server says of itself', () => {
     expect(asObject(v2.body['definitions'])).toHaveProperty(['io.k8s.api.core.v1.Container', 'properties', 'image']);
   });
 
+  test.each(['spec.v2@v1.0', 'spec.v2.v1.0'])(
+    'OpenAPI 2 in protobuf (%s), as kubectl before 1.27 wants it',
+    async (name) => {
+      const type = `application/com.github.proto-openapi.${name}+protobuf`;
+      const { code, bytes, headers } = await judged.cluster.raw('GET', '/openapi/v2', accept(type));
+      expect(code).toBe(200);
+      expect(headers['content-type']).toBe('application/com.github.proto-openapi.spec.v2.v1.0+protobuf');
+      // Field 1, swagger; then field 2, info.
+      const content = Buffer.from(bytes);
+      expect(content.subarray(0, 6).toString()).toBe('\n\x032.0\x12');
+      expect(content.includes('\x0a\x1cio.k8s.api.core.v1.Container\x12')).toBe(true);
+      const json = await judged.cluster.raw('GET', '/openapi/v2', accept(`application/json,${type}`));
+      expect(json.body).toMatchObject({ swagger: '2.0' });
+    },
+  );
+
   test('aggregated discovery, where a client prefers it', async () => {
     const type = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
     const read = async (path: string) => judged.cluster.raw('GET', path, accept(`${type},application/json`));
