@@ -239,7 +239,9 @@ export class PodWorker {
     const { state, forget } = this.#machine;
     if (state === 'syncing' && work.pod !== undefined) {
       const terminal = await syncPod(sync, work.pod);
-      if (terminal) this.#step({ kind: 'synced', terminal, graceSeconds: this.#status.graceSeconds });
+      // Other work may have come meanwhile: this sync has stopped nothing of what that ends.
+      if (!terminal || this.#machine.state !== state) return;
+      this.#step({ kind: 'synced', terminal, graceSeconds: this.#status.graceSeconds });
     } else if (state === 'syncing' || state === 'terminating') {
       await syncTerminatingPod(sync);
       this.#step({ kind: 'synced', terminal: true });
