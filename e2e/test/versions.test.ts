@@ -76,7 +76,7 @@ async function brokersRefusals(node: TestNode): Promise<string[]> {
       const before = previous !== undefined && 'folder' in previous ? previous.folder : await renamedVersion(folder);
       const versions = { before, now: checkout };
       const installation = await Installation.make(join(folder, 'installed'), versions.before);
-      node = await startNode({ program: installation.program });
+      node = await startNode({ program: installation.program, isEarlier: previous !== undefined });
       const { watch } = node;
       await startPods(node);
       const states = podStates(node, staying);

@@ -37,6 +37,8 @@ export interface NodeOptions {
   readonly observatory?: boolean;
   /** Returns the kubeconfig with which the node of that name joins a cluster. Default: the node joins none. */
   readonly kubeconfig?: (node: string) => Promise<string>;
+  /** The program is of an earlier version, which has no API unless asked for, and does not know `--no-api`. Default: false. */
+  readonly isEarlier?: boolean;
   /** It has a Kubernetes API of its own, as by default for users. Default: false. */
   readonly api?: boolean;
   /** How many instances of a service. Default: one of each. */
@@ -120,9 +122,8 @@ export class TestNode {
     const kinds = (['observatory', 'faults', 'journal'] as const).filter((kind) => options[kind] === true);
     const flags = kinds.map((kind) => `--${kind}`);
     const { program } = options;
-    // The program of an earlier version may not know the option.
-    const withDefault = options.api === true || options.kubeconfig !== undefined || program !== undefined;
-    const api = withDefault ? [] : ['--no-api'];
+    const hasDefault = options.api === true || options.kubeconfig !== undefined || options.isEarlier === true;
+    const api = hasDefault ? [] : ['--no-api'];
     const up = [
       'up',
       '--manifests',
