@@ -99,6 +99,10 @@ const report = () => undefined;
 
 describe.each(Object.keys(KINDS) as Kind[])('on %s', (kind) => {
   const withQuota = isPossible(kind) ? test : test.skip;
+  if (withQuota !== test)
+    process.stderr.write(
+      `project-quotas.test.ts: skipped on ${kind}, which this machine cannot make or count by projects\n`,
+    );
 
   withQuota('the kernel counts what is in a volume, also a file that is deleted and open', async () => {
     mountQuotaDisk(kind, root);
@@ -192,4 +196,15 @@ test('where there is no quota, volumes are made and measured without, and lines 
   await host.remove('a');
   expect([table('projects'), table('projid')]).toEqual(['', '']);
   expect(warned).toEqual([]);
+});
+
+test('the end of a pod without a project does not read the tables again', async () => {
+  const { host, quotas } = start();
+  await quotas.releaseMissing();
+  // Reading it would fail.
+  mkdirSync(join(tables, 'projects'));
+  await host.remove('a');
+  expect(warned).toEqual([]);
+  await start().host.remove('a');
+  expect(warned).toEqual(['projects of removed volumes cannot be freed']);
 });

@@ -35,8 +35,9 @@ export class ProjectQuotas {
   readonly #options: Required<ProjectQuotasOptions>;
   readonly #suffix: string;
   readonly #turns = new ConcurrencyLimit(1);
-  /** The projects of folders, as in the tables. */
+  /** The projects of folders, as in the tables: once these were read, all that volumes here have. */
   readonly #known = new Map<string, number>();
+  #haveRead = false;
 
   constructor(options: ProjectQuotasOptions) {
     this.#options = { tables: '/etc', ...options };
@@ -68,9 +69,13 @@ export class ProjectQuotas {
     return this.#known.get(folder) === usage.project ? usage : undefined;
   }
 
-  /** Frees the projects of a pod whose volumes have been removed. What cannot be freed now is freed at the next start. */
+  /**
+   * Frees the projects of a pod whose volumes have been removed; the tables are read for one that has some. What cannot be freed now is freed
+   * at the next start.
+   */
   async release(uid: string): Promise<void> {
     const above = `${podFolder(this.#options.root, uid)}/`;
+    if (this.#haveRead && ![...this.#known.keys()].some((folder) => folder.startsWith(above))) return;
     await this.#remove((folder) => folder.startsWith(above));
   }
 
@@ -108,6 +113,7 @@ export class ProjectQuotas {
     try {
       await this.#turns.run(() =>
         this.#edit(async (files) => {
+          await this.#learn(files);
           const gone = new Set<string>();
           for (const folder of projectFolders(files)) if (await isGone(folder)) gone.add(folder);
           for (const folder of gone) this.#known.delete(folder);
@@ -121,6 +127,7 @@ export class ProjectQuotas {
 
   #learn(files: ProjectFiles): Promise<undefined> {
     for (const folder of projectFolders(files)) this.#known.set(folder, projectAt(files, folder) ?? 0);
+    this.#haveRead = true;
     return Promise.resolve(undefined);
   }
 
