@@ -14,7 +14,7 @@ export { ADMIN, type User, nodeUser } from './identity.ts';
 export type { ArrivedRequest, Fault, Outcome } from './injection.ts';
 export { KubeServer } from './kube-server.ts';
 export { type Credential, kubeconfigText } from './kubeconfig.ts';
-export type { KubeletAddress } from './pod-log.ts';
+export type { KubeletAddress } from './kubelet.ts';
 export type { PatchKind } from './patches.ts';
 export { type DeleteOptions, Registry } from './registry.ts';
 export { requestInfo, servedBy } from './request-info.ts';

@@ -7,17 +7,9 @@ import type { Authorizer } from './authorization.ts';
 import { Identities } from './identity.ts';
 import type { Injection } from './injection.ts';
 import { sendLog } from './log-socket.ts';
+import { type Kubelet, type KubeletAddress, kubeletAddress } from './kubelet.ts';
 import { NodeUsages } from './node-usages.ts';
-import {
-  type KubeletAddress,
-  invalidNode,
-  kubeletAddress,
-  logPath,
-  openLog,
-  passProxy,
-  proxiedNode,
-  respond,
-} from './pod-log.ts';
+import { invalidNode, logPath, openLog, passProxy, proxiedNode, respond } from './pod-log.ts';
 import { type UpgradedConnection, passStream, streamPath } from './pod-stream.ts';
 import { Registry } from './registry.ts';
 import type { RequestInfo } from './request-info.ts';
@@ -59,7 +51,7 @@ export class KubeServer {
   readonly #http: ApiHttpServer;
 
   constructor(options: KubeServerOptions) {
-    const { store, authority, serving, client, tokenKey, authorize, now, injection, serviceAccounts = false } = options;
+    const { store, authority, serving, tokenKey, authorize, now, injection, serviceAccounts = false } = options;
     this.#options = options;
     this.registry = new Registry(store, now, { serviceAccounts });
     const { registry } = this;
@@ -71,10 +63,10 @@ export class KubeServer {
       identities,
       issuer,
       authorize,
-      usages: new NodeUsages(async (name) => ({ address: await this.#kubelet(name), client }), now),
+      usages: new NodeUsages(async (name) => this.#kubelet(name), now),
       log: async (info, response) => this.#log(info, response),
       logSocket: async (info, connection) => this.#logSocket(info, connection),
-      proxy: async (info, response) => passProxy(info, { address: await this.#proxied(info.name), client }, response),
+      proxy: async (info, response) => passProxy(info, await this.#proxied(info.name), response),
       stream: (info, connection) => this.#stream(info, connection),
       ...(serving && { tls: { authority, ...serving } }),
       ...(injection && { injection }),
@@ -115,39 +107,38 @@ export class KubeServer {
 
   /** Undefined for a pod without a node. @throws StatusError. */
   async #openLog(info: RequestInfo, reader: Writable): Promise<IncomingMessage | undefined> {
-    const { client } = this.#options;
     const pod = this.#pod(info);
     const path = logPath(pod, info);
     const node = asText(pod.spec?.['nodeName']);
     if (node === '') return undefined;
-    return openLog(info.name, path, { address: await this.#kubelet(node), client }, reader);
+    return openLog(info.name, path, await this.#kubelet(node), reader);
   }
 
   async #stream(info: RequestInfo, connection: UpgradedConnection): Promise<void> {
-    const { client } = this.#options;
     const pod = this.#pod(info);
     const path = streamPath(pod, info);
     const node = asText(pod.spec?.['nodeName']);
     if (node === '') throw withoutNode(info);
-    await passStream(path, { address: await this.#kubelet(node), client }, connection);
+    await passStream(path, await this.#kubelet(node), connection);
   }
 
   #pod({ namespace, name }: RequestInfo): KubeObject {
     return this.registry.get(targetOf({ kind: 'Pod', namespace, name }));
   }
 
-  /** The address of the node's server that a request names: that server alone, whatever else listens there. @throws StatusError 400, 404. */
-  async #proxied(text: string): Promise<KubeletAddress> {
+  /** The node's server that a request names: that server alone, whatever else listens there. @throws StatusError 400, 404. */
+  async #proxied(text: string): Promise<Kubelet> {
     const { name, port } = proxiedNode(text);
-    const address = await this.#kubelet(name);
-    if (port !== '' && port !== String(address.port)) throw invalidNode(text);
-    return address;
+    const kubelet = await this.#kubelet(name);
+    if (port !== '' && port !== String(kubelet.address.port)) throw invalidNode(text);
+    return kubelet;
   }
 
-  /** The address of a node's server. @throws StatusError 404. */
-  async #kubelet(name: string): Promise<KubeletAddress> {
+  /** A node's server. @throws StatusError 404. */
+  async #kubelet(name: string): Promise<Kubelet> {
+    const { client, kubelet } = this.#options;
     const node = this.registry.get(targetOf({ kind: 'Node', name }));
-    return this.#options.kubelet?.(node) ?? kubeletAddress(node);
+    return { address: (await kubelet?.(node)) ?? kubeletAddress(node), client };
   }
 }
 

@@ -1,9 +1,6 @@
-import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import { request } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type UsageReading, usageReading } from '@kubus/kube-objects';
-import type { Kubelet } from './pod-log.ts';
+import { type Kubelet, askKubelet, beginOf } from './kubelet.ts';
 
 /** A reading younger than this is used again, in milliseconds. */
 const FRESH_MS = 5_000;
@@ -83,8 +80,7 @@ class NodeUsage {
   async #take(): Promise<UsagePair> {
     const newest = this.#taken.at(-1);
     const isFresh = newest !== undefined && this.#now() - newest.takenMs < FRESH_MS;
-    if (isFresh) return this.#known() ?? (await this.#second());
-    await this.#read();
+    if (!isFresh) await this.#read();
     return this.#known() ?? (await this.#second());
   }
 
@@ -116,21 +112,10 @@ const NOTHING: UsageReading = { node: undefined, pods: new Map() };
 const isWindow = (ms: number) => ms >= LEAST_MS && ms <= MOST_MS;
 
 /** @throws an error when the node does not answer with metrics. */
-async function resourceMetrics({ address, client }: Kubelet): Promise<string> {
-  const signal = AbortSignal.timeout(ANSWER_MS);
-  const asked = request({
-    ...{ ...address, path: '/metrics/resource', signal },
-    ...{ cert: client.certificate, key: client.key, rejectUnauthorized: false },
-  });
-  asked.end();
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > ANSWER_BYTES) throw new Error(`the metrics of the node are larger than ${ANSWER_BYTES} bytes`);
-    chunks.push(chunk);
-  }
+async function resourceMetrics(kubelet: Kubelet): Promise<string> {
+  const answer = await askKubelet('/metrics/resource', kubelet, AbortSignal.timeout(ANSWER_MS));
+  const text = await beginOf(answer, ANSWER_BYTES + 1);
+  if (text.length > ANSWER_BYTES) throw new Error(`the metrics of the node are larger than ${ANSWER_BYTES} bytes`);
   if (answer.statusCode !== 200) throw new Error(`the node answered ${answer.statusCode}`);
-  return Buffer.concat(chunks).toString();
+  return text.toString();
 }

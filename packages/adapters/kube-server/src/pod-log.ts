@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { request } from 'node:https';
 import type { Writable } from 'node:stream';
 import {
   asList,
@@ -13,20 +11,8 @@ import {
   type StatusError,
 } from '@kubus/kube-objects';
 import { toError } from '@kubus/ports';
-import type { KeyPair } from '@kubus/certificates';
+import { type Kubelet, askKubelet, beginOf } from './kubelet.ts';
 import type { RequestInfo } from './request-info.ts';
-
-/** The address of a node's HTTPS server. */
-export interface KubeletAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** A node's server, and the API server's credentials for it. */
-export interface Kubelet {
-  readonly address: KubeletAddress;
-  readonly client: KeyPair;
-}
 
 /**
  * The path of a pod's log in the API of its node. Source: pkg/registry/core/pod, LogLocation.
@@ -57,7 +43,7 @@ export async function openLog(
   const answer = await ask(path, kubelet, reader);
   const { statusCode: code = 500 } = answer;
   if (code >= 200 && code <= 206) return answer;
-  throw refusedLog(name, code, await beginOf(answer));
+  throw refusedLog(name, code, (await beginOf(answer, REFUSAL_BYTES)).toString());
 }
 
 /** Source: k8s.io/apiserver/pkg/registry/generic/rest, response_checker.go. */
@@ -75,17 +61,6 @@ function refusedLog(name: string, code: number, text: string): StatusError {
 /** How much of a refusal is read, in bytes. */
 const REFUSAL_BYTES = 50_000;
 
-async function beginOf(answer: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of answer) {
-    parts.push(part as Buffer);
-    size += (part as Buffer).length;
-    if (size >= REFUSAL_BYTES) break;
-  }
-  return Buffer.concat(parts).subarray(0, REFUSAL_BYTES).toString();
-}
-
 /**
  * Forwards a request through the API server to a node, `nodes/<name>/proxy/<path>`. Source: pkg/registry/core/node.
  *
@@ -97,17 +72,16 @@ export async function passProxy(info: RequestInfo, kubelet: Kubelet, response: S
   respond(await ask(`${path}?${info.query.toString()}`, kubelet, response), response);
 }
 
-/** Requests a path of a node's server. @throws StatusError 500 when the node does not answer. */
-async function ask(path: string, { address, client }: Kubelet, reader: Writable): Promise<IncomingMessage> {
-  const asked = request({ ...address, path, cert: client.certificate, key: client.key, rejectUnauthorized: false });
-  reader.once('close', () => asked.destroy());
-  asked.end();
+/** Requests a path of a node's server, until the reader closes. @throws StatusError 500 when the node does not answer. */
+async function ask(path: string, kubelet: Kubelet, reader: Writable): Promise<IncomingMessage> {
+  const closed = new AbortController();
+  reader.once('close', () => closed.abort());
   try {
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-    return answer;
+    return await askKubelet(path, kubelet, closed.signal);
   } catch (error) {
+    const { host, port } = kubelet.address;
     const why = toError(error).message;
-    throw failure(500, 'InternalError', `Get "https://${address.host}:${address.port}${path}": ${why}`, {});
+    throw failure(500, 'InternalError', `Get "https://${host}:${port}${path}": ${why}`, {});
   }
 }
 
@@ -157,25 +131,4 @@ export function proxiedNode(text: string): ProxiedNode {
 /** The error for a node, or a TCP port of it, that nothing is passed on to. */
 export function invalidNode(text: string): StatusError {
   return badRequest(`invalid node request ${JSON.stringify(text)}`);
-}
-
-/** The address at which a node reports that it serves. @throws StatusError. */
-export function kubeletAddress(node: KubeObject): KubeletAddress {
-  const addresses = asList(at(node, 'status', 'addresses'));
-  const host = asText(
-    at(
-      addresses.find((one) => at(one, 'type') === 'InternalIP'),
-      'address',
-    ),
-  );
-  const port = at(node, 'status', 'daemonEndpoints', 'kubeletEndpoint', 'Port');
-  if (host === '' || typeof port !== 'number') {
-    throw failure(
-      500,
-      'InternalError',
-      `no preferred addresses found; known addresses: ${JSON.stringify(addresses)}`,
-      {},
-    );
-  }
-  return { host, port };
 }

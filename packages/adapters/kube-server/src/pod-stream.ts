@@ -4,8 +4,8 @@ import type { Duplex } from 'node:stream';
 import { type TLSSocket, connect } from 'node:tls';
 import { failure, type KubeObject } from '@kubus/kube-objects';
 import { toError } from '@kubus/ports';
-import type { KeyPair } from '@kubus/certificates';
-import { type KubeletAddress, containerOf } from './pod-log.ts';
+import type { Kubelet } from './kubelet.ts';
+import { containerOf } from './pod-log.ts';
 import { isSet, type RequestInfo } from './request-info.ts';
 
 /** A connection that its client wants to upgrade to another protocol. */
@@ -36,10 +36,9 @@ export function isPodStream({ plural, group, subresource }: RequestInfo): boolea
  */
 export async function passStream(
   path: string,
-  node: { address: KubeletAddress; client: KeyPair },
+  { address, client }: Kubelet,
   { request, socket, head }: UpgradedConnection,
 ): Promise<void> {
-  const { address, client } = node;
   // Node.js has allowHalfOpen without a type for it.
   const options = {
     ...address,
