@@ -1,4 +1,5 @@
 import type { Container, ObjectFieldSelector, Pod, ResourceFieldSelector } from '@kubus/contracts';
+import { goQuoted } from '@kubus/pod';
 import { ContainerConfigError } from './errors.ts';
 import { milli, units } from './amounts.ts';
 
@@ -90,29 +91,6 @@ export function resourceFieldValue(
 function mapText(map: Readonly<Record<string, string>> | undefined): string {
   return Object.entries(map ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]) => `${key}=${quoted(value)}`)
+    .map(([key, value]) => `${key}=${goQuoted(value)}`)
     .join('\n');
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\u0007': '\\a',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-};
-
-/** A quoted string in the reference's format: characters that are not printable are escaped. */
-function quoted(text: string): string {
-  const escaped = text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (char) => {
-    const code = char.codePointAt(0) ?? 0;
-    const hex = code.toString(16);
-    if (code < 0x80) return ESCAPES[char] ?? `\\x${hex.padStart(2, '0')}`;
-    return code > 0xffff ? `\\U${hex.padStart(8, '0')}` : `\\u${hex.padStart(4, '0')}`;
-  });
-  return `"${escaped}"`;
 }

@@ -1,5 +1,6 @@
 import { base64Decode, base64Encode } from '@bufbuild/protobuf/wire';
 import { checksum, mapText, sortedMap } from '@kubus/exclusive';
+import { parsedJson } from '@kubus/pod';
 import * as z from 'zod';
 
 /** The devices of one resource that a container has. */
@@ -54,7 +55,7 @@ export function deviceCheckpoint({ entries, resources }: DeviceCheckpoint): stri
 
 /** What a checkpoint has, or why the reference kubelet does not use it. */
 export function parseDeviceCheckpoint(text: string): DeviceCheckpoint | { readonly problem: string } {
-  const file = fileSchema.safeParse(json(text));
+  const file = fileSchema.safeParse(parsedJson(text));
   if (!file.success) return { problem: `it is not a checkpoint: ${file.error.issues[0]?.message ?? ''}` };
   const { Data: data, Checksum: sum } = file.data;
   if (checksum(textOf(data)) !== sum) return { problem: 'checkpoint is corrupted' };
@@ -112,12 +113,4 @@ function idsText(list: readonly string[] | null): string {
 
 function orNil<T>(value: T | null, of: (value: T) => string): string {
   return value === null ? '<nil>' : of(value);
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

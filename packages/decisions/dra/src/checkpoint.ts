@@ -1,4 +1,4 @@
-import { goJson } from '@kubus/pod';
+import { goJson, parsedJson } from '@kubus/pod';
 import * as z from 'zod';
 import { type ClaimLedger, type KnownClaim, claimKey } from './claim-ledger.ts';
 import type { ClaimProblem } from './pod-claims.ts';
@@ -60,10 +60,10 @@ export function claimCheckpoint(ledger: ClaimLedger, crc32: Crc32): string {
 
 /** What a checkpoint has, or why the reference kubelet does not start with it. */
 export function parseClaimCheckpoint(text: string, crc32: Crc32): ClaimLedger | ClaimProblem {
-  const file = fileSchema.safeParse(json(text));
+  const file = fileSchema.safeParse(parsedJson(text));
   if (!file.success) return { problem: 'it is not a checkpoint' };
   if (crc32(file.data.Data) !== file.data.Checksum) return { problem: 'checkpoint is corrupted' };
-  const data = dataSchema.safeParse(json(file.data.Data));
+  const data = dataSchema.safeParse(parsedJson(file.data.Data));
   if (!data.success) return { problem: `its content is not a list of claims: ${data.error.issues[0]?.message}` };
   const claims = (data.data.ClaimInfoStateList ?? []).map((one): KnownClaim => {
     const drivers = Object.entries(one.DriverState ?? {}).map(
@@ -103,12 +103,4 @@ function deviceText({
     RequestNames: requests.length === 0 ? null : requests,
     CDIDeviceIDs: cdiDevices.length === 0 ? null : cdiDevices,
   };
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-import { goJson } from '@kubus/pod';
+import { goJson, parsedJson } from '@kubus/pod';
 import * as z from 'zod';
 import { type DriverHealth, type KnownHealth, driverHealth, withoutStale } from './device-health.ts';
 import type { ClaimProblem } from './pod-claims.ts';
@@ -39,7 +39,7 @@ export function healthCheckpoint(known: NodeHealth): string {
 
 /** What of a `dra_health_state` still counts at a time, in milliseconds, or why it says nothing. */
 export function parseHealthCheckpoint(text: string, now: number): NodeHealth | ClaimProblem {
-  const file = fileSchema.safeParse(json(text));
+  const file = fileSchema.safeParse(parsedJson(text));
   if (!file.success) return { problem: `it is not the health of devices: ${file.error.issues[0]?.message}` };
   const drivers = Object.entries(file.data).map(([driver, { Devices }]): [string, DriverHealth] => {
     const devices = Object.values(Devices ?? {}).map((one): KnownHealth => {
@@ -66,12 +66,4 @@ function deviceText({ pool, device, health, reported, timeoutSeconds, message }:
     HealthCheckTimeout: timeoutSeconds * NANOSECONDS,
     Message: message,
   };
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

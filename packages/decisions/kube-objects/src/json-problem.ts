@@ -1,3 +1,5 @@
+import { goQuoted } from '@kubus/pod';
+
 const DEEPEST = 10_000;
 const END = 'unexpected end of JSON input';
 
@@ -157,29 +159,8 @@ class Scanner {
   }
 
   #unexpected(where: string): NoJson {
-    return new NoJson(`invalid character ${quoted(this.#char())} ${where}`);
+    return new NoJson(`invalid character ${goQuoted(this.#char(), "'")} ${where}`);
   }
 }
 
 const isDigit = (char: string) => char >= '0' && char <= '9';
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  "'": "\\'",
-  '\\': '\\\\',
-  '\u0007': '\\a',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-};
-
-/** A character of one byte as Go's `strconv.Quote` shows it. */
-function quoted(char: string): string {
-  const code = char.charCodeAt(0);
-  const isShown = (code >= 0x20 && code < 0x7f) || (code > 0xa0 && code !== 0xad);
-  const hex = code.toString(16);
-  const escape = code < 0x80 ? `\\x${hex.padStart(2, '0')}` : `\\u${hex.padStart(4, '0')}`;
-  return `'${ESCAPES[char] ?? (isShown ? char : escape)}'`;
-}

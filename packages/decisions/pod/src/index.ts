@@ -3,6 +3,8 @@ export { expandVariables } from './expand-variables.ts';
 export { fnv128a } from './fnv.ts';
 export { formatGoDuration, goDurationError, parseGoDuration } from './go-duration.ts';
 export { escapedAsGo, goJson } from './go-json.ts';
+export { goQuoted } from './go-quote.ts';
+export { parsedJson } from './parsed-json.ts';
 export { formatAge } from './age.ts';
 export { isSameRuntimeState } from './runtime-state.ts';
 export { logFolder, logFolderExcess } from './log-folder.ts';
