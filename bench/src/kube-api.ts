@@ -2,15 +2,18 @@ import { Cluster, type JsonObject, isReady } from '@kubus/kube-fixture';
 import { adminKubeconfig } from '@kubus/launcher';
 import { Command } from 'commander';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
 import { BenchNode } from './bench-node.ts';
 import { benchContainer, benchManifest } from './bench-pod.ts';
 import { count } from './count-option.ts';
 import { agentProcesses, cpuOf, difference, memoryOf } from './process-usage.ts';
+import type { WatchersData } from './watchers.ts';
 
 /**
  * What a node's own Kubernetes API costs: its memory and CPU at rest and with many objects, how long a write takes while others watch, and a pod
@@ -115,13 +118,11 @@ async function applied(cluster: Cluster, name: string, times: Readonly<Record<st
   await cluster.waitGone(pod);
 }
 
-/** Statuses of pods of a node that does not exist, one after the other. */
+/** Pods of a node that does not exist, and their statuses, one after the other, while a thread of its own watches them. */
 async function writes(cluster: Cluster): Promise<void> {
-  const open = await Promise.all(Array.from({ length: watches }, () => cluster.watch('/api/v1/pods')));
-  let seen = 0;
-  const read = open.map(async (watch) => {
-    while ((await watch.next()) !== undefined) seen++;
-  });
+  const workerData: WatchersData = { kubeconfig: adminKubeconfig(node.dir), path: '/api/v1/pods', watches };
+  const watchers = new Worker(new URL('watchers.ts', import.meta.url), { workerData });
+  await once(watchers, 'message');
   const nameOf = (index: number) => ({ kind: 'Pod', namespace: NAMESPACE, name: `object-${index}` });
   const created: number[] = [];
   const patched: number[] = [];
@@ -138,8 +139,8 @@ async function writes(cluster: Cluster): Promise<void> {
   }
   console.log(`a pod created, ${watches} watches: ${spread(created)}`);
   console.log(`a status written, ${objects} pods, ${watches} watches: ${spread(patched)}`);
-  for (const watch of open) watch.close();
-  await Promise.all(read);
+  watchers.postMessage('close');
+  const [seen] = (await once(watchers, 'message')) as [number];
   console.log(`${seen} changes seen by watches`);
 }
 

@@ -64,8 +64,17 @@ export function encoded(
 export const watchMediaType = (encoding: Encoding): string =>
   encoding === 'protobuf' ? `${PROTOBUF};stream=watch` : 'application/json';
 
-/** An event of a watch with what separates it from others. */
-export function encodedEvent(type: string, object: JsonObject, encoding: Encoding): string | Uint8Array {
-  const bytes = encoding === 'protobuf' ? encodeWatchEvent(type, object) : undefined;
-  return bytes ?? `${JSON.stringify({ type, object })}\n`;
+/** Writes events of watches: one that several watches send one after the other, once. */
+export class EventEncoder {
+  #last: { type: string; object: JsonObject; encoding: Encoding; bytes: Uint8Array } | undefined;
+
+  /** The event with what separates it from others. @param object is never changed. */
+  encode(type: string, object: JsonObject, encoding: Encoding): Uint8Array {
+    const last = this.#last;
+    if (last?.object === object && last.type === type && last.encoding === encoding) return last.bytes;
+    const protobuf = encoding === 'protobuf' ? encodeWatchEvent(type, object) : undefined;
+    const bytes = protobuf ?? Buffer.from(`${JSON.stringify({ type, object })}\n`);
+    this.#last = { type, object, encoding, bytes };
+    return bytes;
+  }
 }

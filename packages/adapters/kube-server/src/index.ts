@@ -20,6 +20,6 @@ export { type DeleteOptions, Registry } from './registry.ts';
 export { requestInfo, servedBy } from './request-info.ts';
 export { SealedObjects } from './sealed-objects.ts';
 export { SqliteStore } from './sqlite-store.ts';
-export { type Change, MemoryStore } from './store.ts';
+export { type Change, MemoryHistory, MemoryStore } from './store.ts';
 export { type ObjectName, targetOf } from './target.ts';
 export { Watch } from './watch.ts';

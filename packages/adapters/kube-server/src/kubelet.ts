@@ -30,18 +30,6 @@ export async function askKubelet(
   return answer;
 }
 
-/** The beginning of a response's body: up to so many bytes. The rest is not read. */
-export async function beginOf(answer: IncomingMessage, bytes: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of answer as AsyncIterable<Buffer>) {
-    parts.push(part);
-    size += part.length;
-    if (size >= bytes) break;
-  }
-  return Buffer.concat(parts).subarray(0, bytes);
-}
-
 /** The address at which a node reports that it serves. @throws StatusError. */
 export function kubeletAddress(node: KubeObject): KubeletAddress {
   const addresses = asList(at(node, 'status', 'addresses'));

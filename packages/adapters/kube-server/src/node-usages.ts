@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type UsageReading, usageReading } from '@kubus/kube-objects';
-import { type Kubelet, askKubelet, beginOf } from './kubelet.ts';
+import { bodyBegin } from '@kubus/service-kit';
+import { type Kubelet, askKubelet } from './kubelet.ts';
 
 /** A reading younger than this is used again, in milliseconds. */
 const FRESH_MS = 5_000;
@@ -114,7 +115,7 @@ const isWindow = (ms: number) => ms >= LEAST_MS && ms <= MOST_MS;
 /** @throws an error when the node does not answer with metrics. */
 async function resourceMetrics(kubelet: Kubelet): Promise<string> {
   const answer = await askKubelet('/metrics/resource', kubelet, AbortSignal.timeout(ANSWER_MS));
-  const text = await beginOf(answer, ANSWER_BYTES + 1);
+  const text = await bodyBegin(answer, ANSWER_BYTES + 1);
   if (text.length > ANSWER_BYTES) throw new Error(`the metrics of the node are larger than ${ANSWER_BYTES} bytes`);
   if (answer.statusCode !== 200) throw new Error(`the node answered ${answer.statusCode}`);
   return text.toString();

@@ -11,7 +11,8 @@ import {
   type StatusError,
 } from '@kubus/kube-objects';
 import { toError } from '@kubus/ports';
-import { type Kubelet, askKubelet, beginOf } from './kubelet.ts';
+import { bodyBegin } from '@kubus/service-kit';
+import { type Kubelet, askKubelet } from './kubelet.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /**
@@ -43,7 +44,7 @@ export async function openLog(
   const answer = await ask(path, kubelet, reader);
   const { statusCode: code = 500 } = answer;
   if (code >= 200 && code <= 206) return answer;
-  throw refusedLog(name, code, (await beginOf(answer, REFUSAL_BYTES)).toString());
+  throw refusedLog(name, code, (await bodyBegin(answer, REFUSAL_BYTES)).toString());
 }
 
 /** Source: k8s.io/apiserver/pkg/registry/generic/rest, response_checker.go. */

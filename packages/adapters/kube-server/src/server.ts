@@ -26,8 +26,8 @@ import {
   type BodyEncoding,
   acceptedEncoding,
   encoded,
-  encodedEvent,
   encodingOf,
+  EventEncoder,
   openApiEncoding,
   watchMediaType,
 } from './encoding.ts';
@@ -95,6 +95,7 @@ export class ApiHttpServer {
   readonly watches = new Set<Watch>();
   readonly metrics = new RequestMetrics();
   readonly #bounds = new RequestBounds();
+  readonly #events = new EventEncoder();
   readonly #parts: ServerParts;
   /** One for each address. */
   readonly #servers = new Set<Server>();
@@ -290,7 +291,7 @@ export class ApiHttpServer {
     const { store, now } = this.#parts.registry;
     const encoding = table === undefined ? encodingOf(accept) : 'json';
     const shown = ({ type, object }: WatchEvent) =>
-      encodedEvent(type, type === 'ERROR' ? object : asTable(resource, object, table, now()), encoding);
+      this.#events.encode(type, type === 'ERROR' ? object : asTable(resource, object, table, now()), encoding);
     const output = {
       send: (event: WatchEvent) => {
         response.write(shown(event));

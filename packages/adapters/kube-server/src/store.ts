@@ -38,55 +38,66 @@ export interface Store {
   follow(listener: (change: Change) => void): () => void;
 }
 
-/**
- * All objects of the test API server in memory, with one version that grows with each change and the history of changes
- * since it was last compacted, as etcd has them. It is independent of kinds: its callers decide what may be stored.
- */
+/** The changes of a store since it was last compacted. */
+export interface History {
+  /** The version up to which there is none. */
+  readonly compacted: number;
+  /** Keeps a change before it is visible to anyone. What it throws, the change's caller gets, and nothing has changed. */
+  append(change: Change): void;
+  /** Of a resource, after a version that is not before {@link compacted}, in their order. */
+  after(resource: string, version: number): Change[];
+  /** Drops the changes up to a version. */
+  compactTo(version: number): void;
+}
+
+/** A history in memory. That of a new cluster does not begin at 0 either. */
+export class MemoryHistory implements History {
+  readonly #changes: Change[];
+  #compacted = 1;
+
+  /** @param changes those that were kept, to which others are added */
+  constructor(changes: Change[] = []) {
+    this.#changes = changes;
+  }
+
+  get compacted(): number {
+    return this.#compacted;
+  }
+
+  append(change: Change): void {
+    this.#changes.push(change);
+  }
+
+  after(resource: string, version: number): Change[] {
+    return this.#changes.filter((change) => change.version > version && change.resource === resource);
+  }
+
+  compactTo(version: number): void {
+    const first = this.#changes.findIndex((change) => change.version > version);
+    this.#changes.splice(0, first < 0 ? this.#changes.length : first);
+    this.#compacted = version;
+  }
+}
+
+/** All objects in memory, as they are now; what they were before is in the history, wherever that is. */
 export class MemoryStore implements Store {
   readonly sizeBytes = 0;
-  readonly #tables = new Map<string, Map<string, KubeObject>>();
-  readonly #history: Change[] = [];
+  readonly #tables = new Map<string, Table>();
+  readonly #history: History;
   readonly #listeners = new Set<(change: Change) => void>();
-  readonly #write: (change: Change) => void;
   #version: number;
-  #compacted: number;
 
   /**
-   * @param version the first version; that of a new cluster is not 0 either.
-   * @param write keeps a change before it is visible; what it throws, the change's caller gets, and nothing has changed.
+   * @param history default: one in memory.
+   * @param changes those that were kept, in the order of their versions.
    */
-  constructor(version = 1, write: (change: Change) => void = () => undefined) {
-    this.#version = version;
-    this.#compacted = version;
-    this.#write = write;
-  }
-
-  /**
-   * One with the changes that were kept, in the order of their versions.
-   *
-   * @param compacted the version up to which there is no history.
-   */
-  static from(
-    compacted: number,
-    changes: Iterable<Omit<Change, 'previous'>>,
-    write: (change: Change) => void,
-  ): MemoryStore {
-    const store = new MemoryStore(compacted, write);
-    for (const { type, resource, key, ...rest } of changes) {
-      const table = store.#table(resource);
-      const previous = table.get(key);
-      if (type === 'DELETED') table.delete(key);
-      else table.set(key, rest.object);
-      if (rest.version <= compacted) continue;
-      store.#version = rest.version;
-      store.#history.push({ ...rest, type, resource, key, ...(previous && { previous }) });
+  constructor(history: History = new MemoryHistory(), changes: Iterable<Omit<Change, 'previous'>> = []) {
+    this.#history = history;
+    this.#version = history.compacted;
+    for (const change of changes) {
+      this.#apply(change);
+      this.#version = Math.max(this.#version, change.version);
     }
-    return store;
-  }
-
-  /** The number of changes that are kept. */
-  get history(): number {
-    return this.#history.length;
   }
 
   get version(): number {
@@ -99,26 +110,24 @@ export class MemoryStore implements Store {
 
   /** In the order of their keys. */
   list(resource: string): KubeObject[] {
-    return sortedValues(this.#tables.get(resource) ?? new Map<string, KubeObject>());
+    return this.#tables.get(resource)?.values() ?? [];
   }
 
   /** The table as it was at a version; undefined if the history does not reach back that far. */
   listAt(resource: string, version: number): KubeObject[] | undefined {
-    if (version < this.#compacted) return undefined;
-    const table = new Map(this.#tables.get(resource));
-    for (const change of this.#history.toReversed()) {
-      if (change.version <= version) break;
-      if (change.resource !== resource) continue;
-      if (change.previous === undefined) table.delete(change.key);
-      else table.set(change.key, change.previous);
+    const changes = this.changesAfter(resource, version);
+    if (changes === undefined) return undefined;
+    const table = new Table(this.#tables.get(resource));
+    for (const { key, previous } of changes.toReversed()) {
+      if (previous === undefined) table.delete(key);
+      else table.set(key, previous);
     }
-    return sortedValues(table);
+    return table.values();
   }
 
   /** Stores the object at a new version. An unchanged object keeps its version, and no watcher is notified. */
   put(resource: string, key: string, object: KubeObject): KubeObject {
-    const table = this.#table(resource);
-    const previous = table.get(key);
+    const previous = this.get(resource, key);
     const unchanged = previous && atVersion(object, previous.metadata.resourceVersion);
     if (previous && sameJson(unchanged, previous)) return previous;
     const version = this.#version + 1;
@@ -130,7 +139,7 @@ export class MemoryStore implements Store {
 
   /** Removes the object; returns it at the version of its removal. */
   remove(resource: string, key: string, last: KubeObject): KubeObject {
-    const previous = this.#tables.get(resource)?.get(key);
+    const previous = this.get(resource, key);
     const version = this.#version + 1;
     const object = plainJson(atVersion(last, String(version)));
     this.#record({ version, type: 'DELETED', resource, key, object, ...(previous && { previous }) });
@@ -139,19 +148,11 @@ export class MemoryStore implements Store {
 
   /** Every change of a resource after a version; undefined if the history does not reach back that far. */
   changesAfter(resource: string, version: number): Change[] | undefined {
-    if (version < this.#compacted) return undefined;
-    return this.#history.filter((change) => change.version > version && change.resource === resource);
+    return version < this.#history.compacted ? undefined : this.#history.after(resource, version);
   }
 
   compact(): void {
-    this.compactTo(this.#version);
-  }
-
-  /** Drops the history up to a version. */
-  compactTo(version: number): void {
-    const first = this.#history.findIndex((change) => change.version > version);
-    this.#history.splice(0, first < 0 ? this.#history.length : first);
-    this.#compacted = version;
+    this.#history.compactTo(this.#version);
   }
 
   /** Calls the listener synchronously with each change from now on. Returns a function that ends this. */
@@ -161,19 +162,17 @@ export class MemoryStore implements Store {
   }
 
   #record(change: Change): void {
-    this.#write(change);
+    this.#history.append(change);
     this.#version = change.version;
-    const table = this.#table(change.resource);
-    if (change.type === 'DELETED') table.delete(change.key);
-    else table.set(change.key, change.object);
-    this.#history.push(change);
+    this.#apply(change);
     for (const listener of [...this.#listeners]) listener(change);
   }
 
-  #table(resource: string): Map<string, KubeObject> {
-    const table = this.#tables.get(resource) ?? new Map<string, KubeObject>();
+  #apply({ type, resource, key, object }: Omit<Change, 'previous'>): void {
+    const table = this.#tables.get(resource) ?? new Table();
     this.#tables.set(resource, table);
-    return table;
+    if (type === 'DELETED') table.delete(key);
+    else table.set(key, object);
   }
 }
 
@@ -181,6 +180,31 @@ function atVersion(object: KubeObject, resourceVersion: string): KubeObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion } };
 }
 
-function sortedValues(table: ReadonlyMap<string, KubeObject>): KubeObject[] {
-  return [...table.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, object]) => object);
+/** Objects by their keys, and in the order of their keys. */
+class Table {
+  readonly #objects: Map<string, KubeObject>;
+  /** Sorted when it is asked for after another set of keys than before. */
+  #keys: string[] | undefined;
+
+  constructor(from?: Table) {
+    this.#objects = new Map(from === undefined ? [] : from.#objects);
+  }
+
+  get(key: string): KubeObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  set(key: string, object: KubeObject): void {
+    if (!this.#objects.has(key)) this.#keys = undefined;
+    this.#objects.set(key, object);
+  }
+
+  delete(key: string): void {
+    if (this.#objects.delete(key)) this.#keys = undefined;
+  }
+
+  values(): KubeObject[] {
+    this.#keys ??= [...this.#objects.keys()].sort();
+    return this.#keys.flatMap((key) => this.#objects.get(key) ?? []);
+  }
 }

@@ -25,7 +25,7 @@ export function tableRequest(accept: string, { verb, query }: RequestInfo): Tabl
 
 /** An object or a list as a Table, if that was asked for. */
 export function asTable(
-  resource: Pick<Resource, 'kind' | 'view'>,
+  resource: Pick<Resource, 'group' | 'version' | 'kind' | 'view'>,
   body: JsonObject,
   wanted: TableRequest,
   now: number,

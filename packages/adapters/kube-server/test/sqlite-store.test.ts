@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createInterface } from 'node:readline';
 import type { KubeObject } from '@kubus/kube-objects';
-import { SealedObjects, SqliteStore } from '../src/index.ts';
+import fc from 'fast-check';
+import { MemoryStore, SealedObjects, SqliteStore } from '../src/index.ts';
 
 const KEY = Buffer.alloc(32, 7);
 /** How often a writer is killed. */
@@ -81,6 +82,41 @@ test('the history is bounded', () => {
   const again = open(10);
   expect(again.list('configmaps')).toMatchObject([{ data: { x: '99' } }]);
   again.close();
+});
+
+test('its history is that of a store in memory', () => {
+  const step = fc.record({
+    key: fc.constantFrom('a', 'b', 'c'),
+    action: fc.constantFrom('put', 'put', 'remove', 'compact', 'open'),
+  });
+  const resource = fc.constantFrom('configmaps', 'secrets');
+  const property = fc.property(fc.array(fc.tuple(resource, step), { maxLength: 20 }), (steps) => {
+    const model = new MemoryStore();
+    let store = open();
+    try {
+      for (const [index, [resource, { key, action }]] of steps.entries()) {
+        for (const one of [store, model]) {
+          const last = one.get(resource, key);
+          if (action === 'put') one.put(resource, key, object(key, { data: { x: String(index) } }));
+          else if (action === 'remove' && last !== undefined) one.remove(resource, key, last);
+          else if (action === 'compact') one.compact();
+        }
+        if (action === 'open') {
+          store.close();
+          store = open();
+        }
+        expect(store.version).toBe(model.version);
+        for (let version = 0; version <= model.version; version++) {
+          expect(store.changesAfter(resource, version)).toEqual(model.changesAfter(resource, version));
+          expect(store.listAt(resource, version)).toEqual(model.listAt(resource, version));
+        }
+      }
+    } finally {
+      store.close();
+      for (const name of readdirSync(folder)) rmSync(join(folder, name));
+    }
+  });
+  fc.assert(property, { numRuns: 30 });
 });
 
 describe('the file', () => {

@@ -1,4 +1,5 @@
 import { KubusError, toError } from '@kubus/ports';
+import { bodyBegin } from '@kubus/service-kit';
 import { type IncomingMessage, request as askServer } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { finished } from 'node:stream/promises';
@@ -152,12 +153,6 @@ function pairs(rawHeaders: readonly string[]): [name: string, value: string][] {
 }
 
 async function refusalOf(answer: IncomingMessage): Promise<Refusal> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes >= REFUSAL_BYTES) break;
-  }
-  return { status: answer.statusCode ?? 502, text: Buffer.concat(chunks).subarray(0, REFUSAL_BYTES).toString() };
+  const text = (await bodyBegin(answer, REFUSAL_BYTES)).toString();
+  return { status: answer.statusCode ?? 502, text };
 }

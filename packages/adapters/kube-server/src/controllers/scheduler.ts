@@ -22,10 +22,12 @@ export function startScheduler(registry: Registry, onError: (error: Error) => vo
       const { taints: _, ...spec } = node.spec ?? {};
       registry.replace(targetOf(nameOf(node)), { ...node, spec: { ...spec, ...(taints.length > 0 && { taints }) } });
     }
-    const nodes = store.list('nodes').filter(isRegistered);
     const pods = store.list('pods');
+    const waiting = pods.filter(isWaiting);
+    if (waiting.length === 0) return;
+    const nodes = store.list('nodes').filter(isRegistered);
     const counts = countByNode(pods);
-    for (const pod of pods.filter(isWaiting)) {
+    for (const pod of waiting) {
       const placement = placementOf(pod, nodes, (node) => counts.get(node) ?? 0);
       if ('message' in placement) {
         refuse(registry, pod, placement.message);
