@@ -119,7 +119,7 @@ describe('access', () => {
 describe('a table', () => {
   const now = Date.parse('2030-01-01T00:01:05Z');
   const rows = (kind: string, object: KubeObject, include: 'None' | 'Metadata' | 'Object' = 'None') =>
-    tableFor({ kind }, [object], { metadata: { resourceVersion: '7' }, include, now });
+    tableFor({ group: '', version: 'v1', kind }, [object], { metadata: { resourceVersion: '7' }, include, now });
 
   test('has the columns of pods', () => {
     const running = {

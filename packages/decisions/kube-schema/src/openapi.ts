@@ -1,5 +1,6 @@
 import { type JsonObject, type Resource, apiVersionOf } from '@kubus/kube-objects';
 import { fieldDescription, typeDescription } from './descriptions.ts';
+import { isRequired } from './required-fields.ts';
 import { type Field, jsonFieldsOf, typeOfObject } from './types.ts';
 
 /** The places of definitions: of OpenAPI 2, and of 3. */
@@ -47,7 +48,7 @@ function schemaOf(field: Field, prefix: Prefix): JsonObject {
 
 function definition(type: string, prefix: Prefix): JsonObject {
   const fields = [...(jsonFieldsOf(type) ?? [])].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const required = fields.filter(({ written, type: of }) => written === 'always' && PLAIN[of] !== undefined);
+  const required = fields.filter((field) => isRequired(type, field, PLAIN[field.type] !== undefined));
   return {
     description: typeDescription(type),
     type: 'object',

@@ -71,3 +71,14 @@ describe('unknown fields', () => {
     expect(withoutUnknownFields(object, object)).toEqual({ object, unknown: [] });
   });
 });
+
+test.each([
+  ['core.v1.Event', ['involvedObject', 'metadata']],
+  ['core.v1.PodSpec', ['containers']],
+  ['core.v1.Container', ['name']],
+  ['rbac.v1.RoleRef', ['kind', 'name']],
+  ['scheduling.v1.PriorityClass', undefined],
+])('clients ask for the fields of %s that the reference asks for', (type, required) => {
+  const definition = at(openApiV2(kinds), 'definitions', `io.k8s.api.${type}`);
+  expect(at(definition, 'required')).toEqual(required);
+});

@@ -223,6 +223,8 @@ export class Cluster {
     const asked = send(url, { ...options, method, headers, agent: undefined });
     asked.end(content);
     const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    // What breaks the connection from now on, the reader of the answer sees; that of a closed watch is nobody's.
+    asked.on('error', () => undefined);
     return answer;
   }
 }

@@ -71,6 +71,10 @@ describe('an event', () => {
     const table = await judged.cluster.raw('GET', events('old'), { headers: { accept } });
     const [row] = asList(table.body['rows']) as JsonObject[];
     expect(asList(row?.['cells']).slice(1, 4)).toEqual(['Warning', 'R', 'pod/q']);
+    // What "kubectl get --sort-by" asks for: the items of a list have no type, their rows have.
+    const query = { includeObject: 'Object', fieldSelector: 'regarding.name=q' };
+    const whole = await judged.cluster.raw('GET', events(), { headers: { accept }, query });
+    expect(asList(whole.body['rows'])).toMatchObject([{ object: type }]);
     expect(made.code).toBe(201);
   });
 

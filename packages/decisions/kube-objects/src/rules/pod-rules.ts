@@ -1,7 +1,7 @@
 import type { Pod } from '@kubus/contracts';
 import { qosClass } from '@kubus/pod';
 import {
-  decodeManifest,
+  decodePod,
   defaultPod,
   validateEphemeralContainers,
   validatePod,
@@ -60,13 +60,12 @@ export const podRules: Rules = {
 
 /** Decoded and with the API's defaults. @throws StatusError 400 for an invalid pod. */
 function defaulted(object: KubeObject): KubeObject {
-  const { pods, errors } = decodeManifest(JSON.stringify(object));
-  const [decoded] = pods;
-  if (decoded === undefined || errors.length > 0) {
+  const { pod: decoded, errors } = decodePod(object);
+  if (decoded === undefined) {
     const wrong = errors.map(({ field = '', message }) => `${field}: ${message}`).join('; ');
     throw badRequest(`Pod in version "v1" cannot be handled as a Pod: ${wrong}`);
   }
-  const pod = plainJson(defaultPod(decoded.pod) as unknown as KubeObject);
+  const pod = plainJson(defaultPod(decoded) as unknown as KubeObject);
   const lists = ['containers', 'initContainers', 'ephemeralContainers'].flatMap((list) => {
     const containers = pod.spec?.[list];
     return containers === undefined ? [] : [[list, asList(containers).map(withResources)] as const];

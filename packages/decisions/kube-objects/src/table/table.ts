@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { KubeObject } from '../object.ts';
-import { type Resource, storedFrom } from '../resources.ts';
+import { type Resource, apiVersionOf, storedFrom } from '../resources.ts';
 import { type Column, columnsOf, commonColumns } from './columns.ts';
 import { usageColumns } from './usage-columns.ts';
 
@@ -14,7 +14,7 @@ export type IncludeObject = 'None' | 'Metadata' | 'Object';
  * @param now milliseconds since the Unix epoch.
  */
 export function tableFor(
-  resource: Pick<Resource, 'kind' | 'view'>,
+  resource: Pick<Resource, 'group' | 'version' | 'kind' | 'view'>,
   objects: readonly KubeObject[],
   { metadata, include, now }: { metadata: JsonObject; include: IncludeObject; now: number },
 ): JsonObject {
@@ -26,7 +26,7 @@ export function tableFor(
     columnDefinitions: columns.map(definitionOf),
     rows: objects.map((object) => ({
       cells: cellsOf(columns, storedFrom(resource, object), now),
-      object: carried(object, include),
+      object: carried(resource, object, include),
     })),
   };
 }
@@ -40,8 +40,13 @@ function definitionOf({ name, type, format, isWide = false }: Column): JsonObjec
   return { name, type: type ?? 'string', format: format ?? '', description: '', priority };
 }
 
-function carried(object: KubeObject, include: IncludeObject): Json {
+/** Items of lists have no type of their own; rows have. */
+function carried(
+  resource: Pick<Resource, 'group' | 'version' | 'kind'>,
+  object: KubeObject,
+  include: IncludeObject,
+): Json {
   if (include === 'None') return null;
-  if (include === 'Object') return object;
+  if (include === 'Object') return { ...object, kind: resource.kind, apiVersion: apiVersionOf(resource) };
   return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata };
 }
