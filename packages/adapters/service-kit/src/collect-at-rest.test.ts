@@ -2,37 +2,36 @@ import { expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { isCollectionDue, youngCollector, youngGeneration } from './collect-at-rest.ts';
+import { afterLook, fullCollector } from './collect-at-rest.ts';
 
 const MIB = 1024 * 1024;
+const idle = { cpuMs: 100, elapsedMs: 5_000, residentBytes: 200 * MIB };
 
 test.each([
-  ['at rest, with a large young generation', { cpuMs: 100, elapsedMs: 5_000, youngBytes: 32 * MIB }, true],
-  ['at work', { cpuMs: 300, elapsedMs: 5_000, youngBytes: 32 * MIB }, false],
-  ['at rest, with a small one', { cpuMs: 0, elapsedMs: 5_000, youngBytes: 2 * MIB }, false],
-])('%s', (_, look, due) => {
-  expect(isCollectionDue(look)).toBe(due);
+  ['for the fourth time', { looks: 3, keptBytes: 180 * MIB }, idle, { looks: 4, due: true }],
+  ['after its start', { looks: 3, keptBytes: 0 }, idle, { looks: 4, due: true }],
+  ['for the third time', { looks: 2, keptBytes: 0 }, idle, { looks: 3, due: false }],
+  ['with what it needs', { looks: 9, keptBytes: 190 * MIB }, idle, { looks: 10, due: false }],
+  ['no longer', { looks: 9, keptBytes: 0 }, { ...idle, cpuMs: 300 }, { looks: 0, due: false }],
+])('at rest %s', (_, state, look, expected) => {
+  expect(afterLook(state, look)).toEqual(expected);
 });
 
-test('a collection gives back the young generation that work has grown', async () => {
+test('a collection gives back the memory that work has needed', async () => {
   const module = join(import.meta.dirname, 'collect-at-rest.ts');
   const program = `
-    import { ${youngCollector.name}, ${youngGeneration.name} } from ${JSON.stringify(module)};
-    const collect = youngCollector();
+    import { ${fullCollector.name} } from ${JSON.stringify(module)};
+    const collect = ${fullCollector.name}();
     let kept = [];
     for (let i = 0; i < 2e6; i++) {
       kept.push({ i });
-      if (kept.length > 1e5) kept = [];
+      if (kept.length > 1e6) kept = [];
     }
-    const grown = youngGeneration();
-    // A process at rest: after a while V8 takes note of it.
-    const resting = setInterval(() => {
-      collect();
-      if (youngGeneration() > ${4 * MIB}) return;
-      clearInterval(resting);
-      console.log(grown);
-    }, 100);`;
+    kept = [];
+    const grown = process.memoryUsage.rss();
+    collect();
+    console.log(grown - process.memoryUsage.rss());`;
   const flags = ['--max-semi-space-size=16', '--input-type=module', '--disable-warning=ExperimentalWarning'];
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, '-e', program]);
-  expect(Number(stdout)).toBeGreaterThan(8 * MIB);
+  expect(Number(stdout)).toBeGreaterThan(32 * MIB);
 });

@@ -6,6 +6,7 @@ import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/p
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from './clock.ts';
+import { collectAtRest } from './collect-at-rest.ts';
 import { endAfter, endProcess } from './end-process.ts';
 import { followLogLevel } from './follow-log-level.ts';
 import { GroupHealth } from './group-health.ts';
@@ -78,9 +79,10 @@ export interface ServiceDefinition {
  * `--elsewhere A` (those of them that another process runs at first), and serves until SIGTERM or SIGINT. The process that started this one
  * can move services out and back, see {@link followElsewhere}. In a container, `--process NAME` stands for the services that the configuration
  * puts there; their health is also served as one.
- * An error at start is one log line and exit code 1.
+ * Memory that work has needed is given back afterwards ({@link collectAtRest}). An error at start is one log line and exit code 1.
  */
 export async function runServices(definitions: readonly ServiceDefinition[]): Promise<void> {
+  collectAtRest();
   const names = definitions.map(({ name }) => name).join(',');
   const report = (error: unknown, what: string) =>
     createLogger({ service: names, instance: names, level: 'info' }).error({ err: toError(error) }, what);

@@ -82,6 +82,8 @@ export function serverConfig(options: ServerOptions): string {
     `host: ${JSON.stringify(options.host)}`,
     `port: ${options.port === 0 ? -1 : options.port}`,
     `max_payload: ${MAX_PAYLOAD}`,
+    // Most subjects name a pod or a request, and never come again: to remember who listens to each takes 2 MiB.
+    'disable_sublist_cache: true',
     `authorization: { timeout: ${AUTHENTICATION_S} }`,
     ...(tls === undefined
       ? []

@@ -1,5 +1,5 @@
 import { KubusError, toError } from '@kubus/ports';
-import { createLogger, endProcess } from '@kubus/service-kit';
+import { collectAtRest, createLogger, endProcess } from '@kubus/service-kit';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { endAtSignals } from './processes/end-at-signals.ts';
@@ -25,6 +25,7 @@ try {
   const launcher = new NodeLauncher({ dir, settings, logger, onStep: (step) => logger.info({ step }, step) });
   endAtSignals(launcher, logger);
   await launcher.start();
+  collectAtRest();
   logger.info({ started: true }, 'the node is started');
 } catch (error) {
   logger.error({ err: toError(error), failed: toError(error).message }, 'the node cannot be started');

@@ -7,13 +7,12 @@ import { nodeApi } from '@kubus/node-api';
 import { objectCache } from '@kubus/object-cache';
 import { podWorkers } from '@kubus/pod-workers';
 import { prober } from '@kubus/prober';
-import { collectAtRest, runServices } from '@kubus/service-kit';
+import { runServices } from '@kubus/service-kit';
 import { statusManager } from '@kubus/status-manager';
 import { syncLoop } from '@kubus/sync-loop';
 import { volumeManager } from '@kubus/volume-manager';
 
 // Several services of a node in one process: the same code, identities and subjects, in less memory.
-collectAtRest();
 await runServices([
   cniBridge,
   criBridge,

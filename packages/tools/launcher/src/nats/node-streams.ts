@@ -9,8 +9,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 const LOOK_MS = 1_000;
 /** Below this, the record of messages is kept in memory. */
 const SHORT_BYTES = 64 * 1024 * 1024;
-/** With this much free, it is in files again: twice its limit there. */
-const ROOM_BYTES = 2 * defaultRecordLimits.maxBytes;
+/** With this much free, it is in files again: far enough above, so that it does not change to and fro. */
+const ROOM_BYTES = 4 * SHORT_BYTES;
 
 /** What {@link NodeStreams} needs. */
 export interface NodeStreamsOptions {
