@@ -36,6 +36,10 @@ describe('the metrics of the node', () => {
     const web = podNamed('web');
     node.want('api', web);
     node.runs(web, [runOf('a', ''), runOf('b', '', 'exited')]);
+    await poll('node-api has read what sync-loop announces', async () => {
+      const { length } = await linesOf('kubelet_admission_rejections_total');
+      return length > 0 || undefined;
+    });
     const { headers } = await ask('/metrics');
     expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect(await linesOf('kubelet_admission_rejections_total')).toEqual([

@@ -2,6 +2,7 @@ import {
   type CgroupNaming,
   type CgroupTier,
   type CgroupUsage,
+  type MachineMemory,
   type UsageDetail,
   cgroupOfContainer,
   hasCounted,
@@ -33,8 +34,8 @@ interface Known {
 }
 
 export interface ReadOptions {
-  /** What the machine uses, which v2 does not report for the root cgroup. */
-  readonly machine?: { readonly usageBytes: number; readonly swapBytes: number } | undefined;
+  /** For the root cgroup: what the machine has and uses. */
+  readonly machine?: MachineMemory | undefined;
   /**
    * A cgroup above this one that has been read just now, with as much detail. While nothing is counted there, nothing is here, and
    * what is known of this one is not read again.
@@ -96,7 +97,8 @@ export class CgroupReader {
       return settings.get(file);
     };
     const source = { read, setting, before };
-    known.usage = version === 1 ? usageV1(source, detail) : usageV2(source, detail, path === '/' ? machine : undefined);
+    const ofMachine = path === '/' ? machine : undefined;
+    known.usage = version === 1 ? usageV1(source, detail, ofMachine) : usageV2(source, detail, ofMachine);
     known.readAt = this.#readings += 1;
     const isStill = before !== undefined && known.usage !== undefined && !hasCounted(before, known.usage);
     known.stillSince = isStill ? Math.min(known.stillSince, known.readAt) : Infinity;

@@ -141,9 +141,12 @@ describe('on this machine', () => {
   });
 
   test('the machine itself is a cgroup', () => {
-    const usage = reader.read('/', 'usage', { machine: { usageBytes: 100 * MiB, swapBytes: 0 } });
+    const usage = reader.read('/', 'usage', {
+      machine: { usageBytes: 100 * MiB, limitBytes: 200 * MiB, swapBytes: 0, swapLimitBytes: 0 },
+    });
     expect(usage?.cpuNs).toBeGreaterThan(0);
     expect(usage?.memory.usageBytes).toBeGreaterThan(0);
+    expect(usage?.memory.limitBytes).toBe(200 * MiB);
   });
 
   test('a cgroup whose files are open can be removed, is gone then, and can come again', async () => {

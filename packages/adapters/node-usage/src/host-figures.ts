@@ -1,4 +1,5 @@
 import { textOf } from '@kubus/cgroup';
+import type { MachineMemory } from '@kubus/cgroup-config';
 import { deviceOf, parseMounts } from '@kubus/filesystem';
 import {
   type DeviceReading,
@@ -64,12 +65,13 @@ export class HostFigures {
   }
 
   /** The machine, its memory usage, and the counters of its disks. */
-  machine(): { readonly machine: MachineReading; readonly usage: { usageBytes: number; swapBytes: number } } {
+  machine(): { readonly machine: MachineReading; readonly memory: MachineMemory } {
     this.#machine ??= this.#readMachine();
-    const memory = machineMemory(this.#proc('meminfo'));
+    const { totalBytes, usedBytes, ...swap } = machineMemory(this.#proc('meminfo'));
     const disks = new Map(diskLines(this.#proc('diskstats')).map(({ number, device }) => [number, device]));
-    const machine = { ...this.#machine, memoryBytes: memory.totalBytes, swapBytes: memory.swapBytes, disks };
-    return { machine, usage: { usageBytes: memory.usedBytes, swapBytes: memory.swapUsedBytes } };
+    const machine = { ...this.#machine, memoryBytes: totalBytes, swapBytes: swap.swapBytes, disks };
+    const memory = { usageBytes: usedBytes, limitBytes: totalBytes, swapBytes: swap.swapUsedBytes };
+    return { machine, memory: { ...memory, swapLimitBytes: swap.swapBytes } };
   }
 
   /** The counters of the interfaces of a process' network; of this process' own when none is given. */

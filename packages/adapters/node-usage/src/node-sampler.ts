@@ -138,7 +138,7 @@ export class NodeSampler {
   async #read(detail: UsageDetail): Promise<NodeSample> {
     const { clock, host, cgroups, pods } = this.#options;
     const atMs = clock.now();
-    const { machine, usage } = host.machine();
+    const { machine, memory } = host.machine();
     if (atMs - this.#settingsAt >= SETTINGS_MS) {
       cgroups.forgetSettings();
       this.#settingsAt = atMs;
@@ -146,10 +146,10 @@ export class NodeSampler {
     const round = new Round(this.#options, detail, this.#base(atMs), {
       ...{ paths: this.#paths, pods: this.#pods, inside: this.#inside },
     });
-    const root = round.cgroup('/', { startedAtMs: machine.bootedAtMs, machine: usage });
+    const root = round.cgroup('/', { startedAtMs: machine.bootedAtMs, machine: memory });
     if (root === undefined) throw new Error('the machine has no cgroup that can be read');
     const tiers = round.tiers();
-    const system = round.system(usage);
+    const system = round.system(memory);
     const podPaths = cgroups.pods();
     const network = detail === 'usage' ? undefined : host.network();
     const read: PodReading[] = [];
@@ -237,7 +237,7 @@ class Round {
     return paths.flatMap((path) => this.cgroup(path, { startedAtMs: cgroups.madeAt(path) ?? 0 }) ?? []);
   }
 
-  /** @param machine what the machine uses: programs may be in the topmost cgroup */
+  /** @param machine programs may be in the topmost cgroup */
   system(machine: ReadOptions['machine']): SystemReading[] {
     const { cgroups, system = [] } = this.#options;
     if (this.#detail === 'usage') return [];

@@ -85,8 +85,8 @@ export class NodeSignals {
   /** Memory that is in use and cannot be reclaimed is not available: the working set, as the reference reports it. */
   #memory(): Observations {
     const atMs = this.#options.clock.now();
-    const { machine, usage } = this.#host.machine();
-    const all = this.#cgroups.read('/', 'usage', { machine: usage });
+    const { memory: machine } = this.#host.machine();
+    const all = this.#cgroups.read('/', 'usage', { machine });
     const [tier = '/'] = this.#cgroups.tiers();
     this.#cgroups.forgetSettings(tier);
     const pods = this.#cgroups.read(tier, 'usage');
@@ -95,7 +95,7 @@ export class NodeSignals {
     const { limitBytes, workingSetBytes = 0 } = pods?.memory ?? {};
     const ofPods = limitBytes === undefined ? undefined : observed(limitBytes, workingSetBytes, atMs);
     return {
-      ...(all && { 'memory.available': observed(machine.memoryBytes, all.memory.workingSetBytes, atMs) }),
+      ...(all && { 'memory.available': observed(machine.limitBytes, all.memory.workingSetBytes, atMs) }),
       ...(ofPods && { 'allocatableMemory.available': ofPods }),
     };
   }

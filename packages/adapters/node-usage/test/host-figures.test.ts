@@ -16,13 +16,13 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 test('the machine is reported as the kernel describes it', () => {
-  const { machine, usage } = host.machine();
+  const { machine, memory } = host.machine();
   expect(machine).toMatchObject({ cpus: cpus().length, memoryBytes: totalmem() });
   expect(machine.cores).toBeLessThanOrEqual(machine.cpus);
   expect(Math.abs(Date.now() - uptime() * 1000 - machine.bootedAtMs)).toBeLessThan(10_000);
   expect(machine.bootId).toMatch(/^[0-9a-f-]{36}$/);
-  expect(usage.usageBytes).toBeGreaterThan(0);
-  expect(usage.usageBytes).toBeLessThan(totalmem());
+  expect(memory.usageBytes).toBeGreaterThan(0);
+  expect(memory.usageBytes).toBeLessThan(totalmem());
   const processes = host.processes();
   expect(processes?.now).toBeGreaterThan(1);
   expect(processes?.most).toBeGreaterThan(processes?.now ?? NaN);

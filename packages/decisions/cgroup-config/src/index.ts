@@ -31,6 +31,13 @@ export {
 export { type UnitProperty, limitProperties, roundedLimits, sliceProperties, unitOf } from './units.ts';
 export { cgroupOfProcess } from './processes.ts';
 export { type Pressure, type PressureOf, pressuresOf } from './pressure.ts';
-export { type CgroupUsage, type DiskUsage, type UsageDetail, hasCounted, unchangedUsage } from './usage.ts';
+export {
+  type CgroupUsage,
+  type DiskUsage,
+  type MachineMemory,
+  type UsageDetail,
+  hasCounted,
+  unchangedUsage,
+} from './usage.ts';
 export { usageV1 } from './usage-v1.ts';
 export { usageV2 } from './usage-v2.ts';

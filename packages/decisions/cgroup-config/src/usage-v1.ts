@@ -2,6 +2,7 @@ import {
   type CgroupDetails,
   type CgroupUsage,
   type DiskUsage,
+  type MachineMemory,
   type MemoryUsage,
   type ReadCgroupFile,
   type UsageDetail,
@@ -20,19 +21,30 @@ const TICK_NS = 10_000_000;
 /**
  * What a cgroup of v1 uses (Documentation/admin-guide/cgroup-v1). Undefined when it does not exist. The values of `memory.stat`
  * include all cgroups below, as usage and limit do.
+ *
+ * @param machine for the root cgroup: its limits
  */
-export function usageV1(source: UsageSource, detail: UsageDetail): CgroupUsage | undefined {
+export function usageV1(source: UsageSource, detail: UsageDetail, machine?: MachineMemory): CgroupUsage | undefined {
   const { read, setting = read } = source;
   const cpuNs = numberOf(read('cpuacct', 'cpuacct.usage'));
   const stat = read('memory', 'memory.stat');
-  const memory = memoryOf(read, stat, setting);
+  const memory = memoryOf(read, stat, { setting, machine });
   if (cpuNs === undefined || memory === undefined) return undefined;
-  const swap = swapOf(setting, stat, memory.limitBytes);
+  const swap = swapOf(stat, { setting, machine, memoryLimit: memory.limitBytes });
   const details = (idle: CgroupDetails | undefined) => detailsOf(read, setting, idle);
   return usageOf(source, detail, { cpuNs, memory, swap, details });
 }
 
-function memoryOf(read: ReadCgroupFile, stat: string | undefined, setting: ReadCgroupFile): MemoryUsage | undefined {
+interface LimitSource {
+  readonly setting: ReadCgroupFile;
+  readonly machine: MachineMemory | undefined;
+}
+
+function memoryOf(
+  read: ReadCgroupFile,
+  stat: string | undefined,
+  { setting, machine }: LimitSource,
+): MemoryUsage | undefined {
   const usageBytes = numberOf(read('memory', 'memory.usage_in_bytes'));
   if (usageBytes === undefined || stat === undefined) return undefined;
   const value = (name: string) => valueOf(stat, name) ?? 0;
@@ -47,19 +59,19 @@ function memoryOf(read: ReadCgroupFile, stat: string | undefined, setting: ReadC
     inactiveFileBytes,
     faults: { all: value('total_pgfault'), major: value('total_pgmajfault') },
     ownFaults: { all: value('pgfault'), major: value('pgmajfault') },
-    limitBytes: limitOf(setting('memory', 'memory.limit_in_bytes')),
+    limitBytes: machine?.limitBytes ?? limitOf(setting('memory', 'memory.limit_in_bytes')),
   };
 }
 
 /** The limit covers memory and swap together. */
 function swapOf(
-  setting: ReadCgroupFile,
   stat: string | undefined,
-  memoryLimit: number | undefined,
+  { setting, machine, memoryLimit }: LimitSource & { readonly memoryLimit: number | undefined },
 ): CgroupUsage['swap'] {
   const bytes = valueOf(stat, 'total_swap');
   const text = setting('memory', 'memory.memsw.limit_in_bytes');
   if (bytes === undefined || text === undefined) return undefined;
+  if (machine !== undefined) return { bytes, limitBytes: machine.swapLimitBytes };
   const both = limitOf(text);
   return { bytes, limitBytes: both === undefined ? undefined : Math.max(0, both - (memoryLimit ?? 0)) };
 }

@@ -3,6 +3,7 @@ import {
   type CgroupDetails,
   type CgroupUsage,
   type DiskUsage,
+  type MachineMemory,
   type MemoryUsage,
   type ReadCgroupFile,
   type UsageDetail,
@@ -15,26 +16,23 @@ import {
 const US_NS = 1000;
 
 /**
- * What a cgroup of v2 uses (Documentation/admin-guide/cgroup-v2.rst). Undefined when it does not exist. The root cgroup has neither
- * usage nor swap files: `machine` gives the usage of the machine.
+ * What a cgroup of v2 uses (Documentation/admin-guide/cgroup-v2.rst). Undefined when it does not exist.
+ *
+ * @param machine for the root cgroup, which has neither usage nor swap files: its usage and limits
  */
-export function usageV2(
-  source: UsageSource,
-  detail: UsageDetail,
-  machine?: { readonly usageBytes: number; readonly swapBytes: number },
-): CgroupUsage | undefined {
+export function usageV2(source: UsageSource, detail: UsageDetail, machine?: MachineMemory): CgroupUsage | undefined {
   const { read, setting = read } = source;
   const cpu = read('cpu', 'cpu.stat');
   const cpuUs = valueOf(cpu, 'usage_usec');
   const stat = read('memory', 'memory.stat');
-  const memory = memoryOf(read, stat, { setting, machineBytes: machine?.usageBytes });
+  const memory = memoryOf(read, stat, { setting, machine });
   if (cpuUs === undefined || memory === undefined) return undefined;
   const cpuNs = cpuUs * US_NS;
   const swapBytes = machine?.swapBytes ?? numberOf(read('memory', 'memory.swap.current'));
   const swap =
     swapBytes === undefined
       ? undefined
-      : { bytes: swapBytes, limitBytes: numberOf(setting('memory', 'memory.swap.max')) };
+      : { bytes: swapBytes, limitBytes: machine?.swapLimitBytes ?? numberOf(setting('memory', 'memory.swap.max')) };
   const details = (idle: CgroupDetails | undefined) => detailsOf(read, setting, { cpu, stat, idle });
   return usageOf(source, detail, { cpuNs, memory, swap, details });
 }
@@ -42,9 +40,9 @@ export function usageV2(
 function memoryOf(
   read: ReadCgroupFile,
   stat: string | undefined,
-  { setting, machineBytes }: { readonly setting: ReadCgroupFile; readonly machineBytes: number | undefined },
+  { setting, machine }: { readonly setting: ReadCgroupFile; readonly machine: MachineMemory | undefined },
 ): MemoryUsage | undefined {
-  const usageBytes = machineBytes ?? numberOf(read('memory', 'memory.current'));
+  const usageBytes = machine?.usageBytes ?? numberOf(read('memory', 'memory.current'));
   if (usageBytes === undefined || stat === undefined) return undefined;
   const value = (name: string) => valueOf(stat, name) ?? 0;
   const inactiveFileBytes = value('inactive_file');
@@ -57,7 +55,7 @@ function memoryOf(
     activeFileBytes: value('active_file'),
     inactiveFileBytes,
     faults: { all: value('pgfault'), major: value('pgmajfault') },
-    limitBytes: numberOf(setting('memory', 'memory.max')),
+    limitBytes: machine?.limitBytes ?? numberOf(setting('memory', 'memory.max')),
   };
 }
 

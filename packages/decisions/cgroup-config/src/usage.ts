@@ -85,6 +85,14 @@ export interface DiskUsage {
   readonly writtenBytes: number;
 }
 
+/** The memory of the machine, in bytes: for the root cgroup, of which v2 reports no usage, and whose limits are never its own. */
+export interface MachineMemory {
+  readonly usageBytes: number;
+  readonly limitBytes: number;
+  readonly swapBytes: number;
+  readonly swapLimitBytes: number;
+}
+
 /** The text of a cgroup's file in the hierarchy of a controller; undefined where there is none. */
 export type ReadCgroupFile = (controller: string, file: string) => string | undefined;
 

@@ -85,6 +85,8 @@ const details = {
   cpuQuotaUs: 20_000,
 };
 
+const machine = { usageBytes: 10_000, limitBytes: 20_000, swapBytes: 5, swapLimitBytes: 50 };
+
 describe('a cgroup of v1', () => {
   test('is read with all cgroups below it', () => {
     expect(usageV1(reader(v1), 'usage')).toEqual({
@@ -159,10 +161,20 @@ describe('a cgroup of v2', () => {
   test('at the root has the usage of the machine', () => {
     const files = { ...v2, 'memory.current': undefined, 'memory.swap.current': undefined, 'memory.max': undefined };
     expect(usageV2(reader(files), 'usage')).toBeUndefined();
-    expect(usageV2(reader(files), 'usage', { usageBytes: 10_000, swapBytes: 5 })).toMatchObject({
+    expect(usageV2(reader(files), 'usage', machine)).toMatchObject({
       memory: { usageBytes: 10_000, workingSetBytes: 4640 },
-      swap: { bytes: 5, limitBytes: 0 },
+      swap: { bytes: 5, limitBytes: 50 },
     });
+  });
+});
+
+test.each([
+  ['v1', v1, usageV1],
+  ['v2', v2, usageV2],
+] as const)('the root cgroup of %s, also that of a namespace, has the limits of the machine', (_, files, read) => {
+  expect(read(reader(files), 'usage', machine)).toMatchObject({
+    memory: { limitBytes: 20_000 },
+    swap: { limitBytes: 50 },
   });
 });
 

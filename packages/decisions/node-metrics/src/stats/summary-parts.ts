@@ -17,9 +17,9 @@ export function cpu({ atMs, nanoCores, usage }: CgroupReading): Json {
   };
 }
 
-/** @param capacity used as the limit where there is none. Default: none, and no available amount is reported */
-export function memory({ atMs, usage }: CgroupReading, capacity?: number): Json {
-  const { limitBytes = capacity, workingSetBytes, ...bytes } = usage.memory;
+/** Without a limit, no available amount is reported. */
+export function memory({ atMs, usage }: CgroupReading): Json {
+  const { limitBytes, workingSetBytes, ...bytes } = usage.memory;
   return {
     time: timeOfMs(atMs),
     ...(limitBytes !== undefined && { availableBytes: Math.max(0, limitBytes - workingSetBytes) }),
@@ -36,10 +36,9 @@ export function io({ atMs, usage }: CgroupReading): Json {
   return { time: timeOfMs(atMs), ...psi(usage.pressures?.io) };
 }
 
-/** @param capacity used as the limit where there is none */
-export function swap({ atMs, usage }: CgroupReading, capacity?: number): Json {
+export function swap({ atMs, usage }: CgroupReading): Json {
   if (usage.swap === undefined) return {};
-  const { bytes, limitBytes = capacity } = usage.swap;
+  const { bytes, limitBytes } = usage.swap;
   return {
     swap: {
       time: timeOfMs(atMs),

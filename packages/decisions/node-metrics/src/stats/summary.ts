@@ -25,16 +25,15 @@ export function statsSummary(reading: NodeReading, { onlyCpuAndMemory = false }:
 
 function nodeUsage({ name, machine, root, tiers, system = [], network: interfaces }: NodeReading, less: boolean): Json {
   const [pods] = tiers;
-  const { swap: used } = root.usage;
   return {
     nodeName: name,
     systemContainers: [
       ...system.map(({ name: programs, cgroup }) => systemContainer(programs, cgroup, less)),
       ...(pods === undefined ? [] : [systemContainer('pods', pods, less)]),
     ],
-    ...{ startTime: timeOfMs(machine.bootedAtMs), cpu: cpu(root), memory: memory(root, machine.memoryBytes) },
+    ...{ startTime: timeOfMs(machine.bootedAtMs), cpu: cpu(root), memory: memory(root) },
     ...(!less && { io: io(root), ...network(interfaces) }),
-    ...(used !== undefined && swap(root, machine.swapBytes)),
+    ...swap(root),
   };
 }
 

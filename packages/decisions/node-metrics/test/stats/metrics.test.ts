@@ -130,7 +130,7 @@ describe('/metrics/cadvisor', () => {
     ['container_pressure_memory_stalled_seconds_total', 1],
     ['container_pressure_io_waiting_seconds_total', 4],
     ['container_oom_events_total', 2],
-    ['container_spec_memory_limit_bytes', 0],
+    ['container_spec_memory_limit_bytes', 16 * 2 ** 30],
     ['container_spec_cpu_quota', 20_000],
     ['container_threads_max', 100],
     ['container_file_descriptors', 5],

@@ -89,7 +89,7 @@ export const node: NodeReading = {
     ...{ cpus: 4, cores: 2, sockets: 1, machineId: 'machine', systemUuid: 'uuid', bootId: 'boot' },
     ...{ kernel: '6.1', os: 'Debian GNU/Linux 12 (bookworm)', disks: new Map([['8:0', '/dev/sda']]) },
   },
-  root: cgroup('/'),
+  root: cgroup('/', 16 * 2 ** 30),
   tiers: [cgroup('/kubepods', 8 * 2 ** 30), cgroup('/kubepods/burstable'), cgroup('/kubepods/besteffort')],
   network: { atMs: AT, interfaces: [interfaceNamed('ifb0'), interfaceNamed('eth0')] },
   ...{ fs: fileSystem(300, 10), imageFs: fileSystem(200, 5), containerFs: fileSystem(100, 4) },
