@@ -56,6 +56,8 @@ interface Started {
 }
 
 const CLASSES = ['Guaranteed', 'Burstable', 'BestEffort'];
+/** What is used may grow between the look at it and the limit. */
+const MEMORY_TRIES = 5;
 
 /**
  * The pods' cgroups (behaviour:qos-and-cgroups): `<root>/kubepods/<class>/pod<uid>`, or slices of the same names. Whatever it
@@ -276,12 +278,16 @@ export class PodCgroupTree {
     memory: bigint | undefined,
   ): Promise<void> {
     if (memory === undefined) return writer.ensure(path, limits);
-    try {
-      await writer.ensure(path, { ...limits, memory });
-    } catch (error) {
-      const used = usedMemory(writer.mounts, path);
-      if (used === undefined || used <= memory) throw error;
-      await writer.ensure(path, { ...limits, memory: used });
+    let limit = memory;
+    for (let triesLeft = MEMORY_TRIES; ; triesLeft -= 1) {
+      try {
+        await writer.ensure(path, { ...limits, memory: limit });
+        return;
+      } catch (error) {
+        const used = usedMemory(writer.mounts, path);
+        if (triesLeft === 1 || used === undefined) throw error;
+        limit = used > memory ? used : memory;
+      }
     }
   }
 }

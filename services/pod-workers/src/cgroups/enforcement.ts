@@ -1,5 +1,5 @@
 import type { KernelMemory } from '@kubus/cgroup';
-import { type NodeConfig, readMachine } from '@kubus/service-kit';
+import { type NodeConfig, podLevelOf, readMachine } from '@kubus/service-kit';
 import type { Enforcement, ExclusiveCpus } from '../worker/worker-deps.ts';
 import { memoryForPods } from './open-cgroups.ts';
 
@@ -16,8 +16,9 @@ export function enforcementOf(config: NodeConfig, { accountsForSwap, pageSize }:
 }
 
 /** What containers can have for themselves; nothing where no manager has a policy. */
-export function exclusiveOf({ exclusive }: NodeConfig): { readonly exclusive?: ExclusiveCpus } {
-  const { cpuPolicy, memoryPolicy, withoutQuota, reconcileMs } = exclusive;
+export function exclusiveOf(config: NodeConfig): { readonly exclusive?: ExclusiveCpus } {
+  const { cpuPolicy, memoryPolicy, withoutQuota, reconcileMs } = config.exclusive;
   const [cpus, memory] = [cpuPolicy === 'static', memoryPolicy === 'Static'];
-  return cpus || memory ? { exclusive: { cpus, memory, withoutQuota, reconcileMs } } : {};
+  if (!cpus && !memory) return {};
+  return { exclusive: { cpus, memory, podLevel: podLevelOf(config), withoutQuota, reconcileMs } };
 }

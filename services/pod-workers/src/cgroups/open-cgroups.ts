@@ -1,9 +1,9 @@
 import { PodCgroupTree } from '@kubus/cgroup';
 import { type Pod, type ResourceList, parseQuantity, quantityUnits } from '@kubus/contracts';
-import { hasOwnCpus } from '@kubus/exclusive';
+import { isWithoutQuota } from '@kubus/exclusive';
 import { withoutReserved } from '@kubus/node-status';
 import type { Clock } from '@kubus/ports';
-import { type NodeConfig, nodeCapacity } from '@kubus/service-kit';
+import { type NodeConfig, nodeCapacity, podLevelOf } from '@kubus/service-kit';
 import { readFileSync } from 'node:fs';
 
 /** The pods' cgroups, and what they need until the service ends. */
@@ -26,7 +26,7 @@ export async function openCgroups(config: NodeConfig, clock: Clock): Promise<Ope
     cpuQuota,
     cpuPeriodUs: BigInt(cpuPeriodUs),
     ...(exclusive.cpuPolicy === 'static' &&
-      exclusive.withoutQuota && { isUnlimited: (pod: Pick<Pod, 'spec'>) => hasOwnCpus(pod) }),
+      exclusive.withoutQuota && { isUnlimited: (pod: Pick<Pod, 'spec'>) => isWithoutQuota(pod, podLevelOf(config)) }),
     ...(pidsLimit !== undefined && { pids: BigInt(pidsLimit) }),
   };
   if (driver === 'cgroupfs') return { tree: new PodCgroupTree(options), close: () => Promise.resolve() };
