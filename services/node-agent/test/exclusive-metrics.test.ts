@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   type ContainerRequest,
   type ExclusiveSettings,
@@ -13,7 +13,7 @@ import { type AskedPod, ExclusiveMetrics } from '../src/exclusive/exclusive-metr
 const GI = 2 ** 30;
 
 /** Two NUMA nodes of two cores with two threads each. */
-function metricsOf(topologyManagerScope: string): ExclusiveMetrics {
+function metricsOf(topologyManagerScope: string, podLevel = false): ExclusiveMetrics {
   const machine = describedMachine(
     machineDescription.parse({
       ...{ apiVersion: 'kubus.dev/v1', kind: 'Machine' },
@@ -37,7 +37,7 @@ function metricsOf(topologyManagerScope: string): ExclusiveMetrics {
   };
   const setup = exclusiveSetup(machine, settings);
   if ('problem' in setup) throw new Error(setup.problem);
-  return new ExclusiveMetrics(setup, () => emptyLedger(setup));
+  return new ExclusiveMetrics(setup, () => emptyLedger(setup), podLevel);
 }
 
 const container = (name: string, cpus: number): ContainerRequest => ({
@@ -103,4 +103,56 @@ test('with the scope pod a pod counts as a whole, and one without devices as ref
     'kubelet_container_aligned_compute_resources_count{scope="container",boundary="physical_cpu"} 2',
     'kubelet_container_aligned_compute_resources_failure_count{scope="pod",boundary="numa_node"} 1',
   ]);
+});
+
+describe('of a pod that gets its CPUs and memory as a whole', () => {
+  const init: ContainerRequest = { name: 'init', kind: 'init', cpus: 0, memory: {} };
+  const shares: ContainerRequest = { name: 'shares', kind: 'app', cpus: 0, memory: {} };
+  const request = {
+    ...{ uid: 'p', containers: [init, container('one', 2), shares] },
+    whole: { cpus: 4, memory: { memory: 2 * GI } },
+  };
+
+  async function counted(scope: string, refusal: AskedPod['refusal']): Promise<string[]> {
+    const metrics = metricsOf(scope, true);
+    metrics.asked({ pod: request, refusal, ms: 3 });
+    const shown = new Metrics({});
+    metrics.show(shown);
+    const { text } = await shown.write();
+    return text
+      .split('\n')
+      .filter((line) => /^(resource_manager|kubelet_(cpu|memory)_manager_pinning)\S+ [1-9]/.test(line));
+  }
+
+  test('the parts of its containers count', async () => {
+    expect(await counted('pod', undefined)).toEqual([
+      'resource_manager_allocations_total{resource_name="cpu",source="pod"} 3',
+      'resource_manager_allocations_total{resource_name="memory",source="pod"} 3',
+      'resource_manager_container_assignments{resource_name="cpu",assignment_type="pod_shared"} 2',
+      'resource_manager_container_assignments{resource_name="cpu",assignment_type="pod_exclusive"} 1',
+      'resource_manager_container_assignments{resource_name="memory",assignment_type="pod_shared"} 2',
+      'resource_manager_container_assignments{resource_name="memory",assignment_type="pod_exclusive"} 1',
+      'kubelet_cpu_manager_pinning_requests_total 1',
+      'kubelet_memory_manager_pinning_requests_total 3',
+    ]);
+  });
+
+  test('what is refused counts with the manager that refuses it', async () => {
+    expect(await counted('pod', { by: 'cpu', container: undefined })).toEqual([
+      'resource_manager_allocation_errors_total{resource_name="cpu",source="pod"} 1',
+      'kubelet_cpu_manager_pinning_errors_total 1',
+    ]);
+    expect(await counted('pod', { by: 'topology', container: undefined })).toEqual([]);
+  });
+
+  test('where its containers are aligned on their own, what they get is of the node', async () => {
+    expect(await counted('container', undefined)).toEqual([
+      'resource_manager_allocations_total{resource_name="cpu",source="node"} 1',
+      'resource_manager_allocations_total{resource_name="memory",source="node"} 1',
+      'resource_manager_container_assignments{resource_name="cpu",assignment_type="node_exclusive"} 1',
+      'resource_manager_container_assignments{resource_name="memory",assignment_type="node_exclusive"} 3',
+      'kubelet_cpu_manager_pinning_requests_total 1',
+      'kubelet_memory_manager_pinning_requests_total 3',
+    ]);
+  });
 });

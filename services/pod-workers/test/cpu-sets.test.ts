@@ -73,6 +73,26 @@ test('a restarted process sets the CPUs of the containers that it finds once, th
   expect(updates()).toBe(1);
 });
 
+test.each([
+  ['as a whole', 'pod', '1-2', 0, ['main']],
+  ['with the node', 'container', '0,3', 1, []],
+] as const)(
+  'containers of a pod with resources of its own share its CPUs %s',
+  async (_, podLevel, cpusetCpus, updated, asked) => {
+    const { exclusive } = node.machine;
+    if (exclusive === undefined) throw new Error('a node that gives CPUs');
+    node.machine = { exclusive: { ...exclusive, podLevel } };
+    await node.start();
+    await node.sharedCpus('0,3');
+    node.cpusets = { main: { cpus: '1-2' } };
+    await node.work(podOf('a', { resources: { requests: whole, limits: whole } }));
+    expect(resources()).toMatchObject({ cpusetCpus });
+    expect(node.asked).toEqual(asked);
+    await node.sharedCpus('0');
+    expect(updates()).toBe(updated);
+  },
+);
+
 test('a node without the policy asks and sets nothing', async () => {
   node.machine = {};
   await node.start();

@@ -16,6 +16,8 @@ const LARGEST = 16 * 1024 * 1024;
 interface ExclusivePolicies {
   readonly cpu: string;
   readonly memory: string;
+  /** The files have what pods have as a whole, too (the gate PodLevelResourceManagers). Default: false. */
+  readonly podLevel?: boolean;
 }
 
 /**
@@ -41,25 +43,26 @@ export class ExclusiveState {
     const cpu = await this.#text(CPU);
     const memory = await this.#text(MEMORY);
     const policies = this.#policies;
-    const path = (name: string) => join(this.#folder, name);
-    const cpus = cpu === undefined ? undefined : parseCpuCheckpoint(cpu, { policyName: policies.cpu, path: path(CPU) });
+    const { podLevel = false } = policies;
+    const file = (name: string) => ({ path: join(this.#folder, name), podLevel });
+    const cpus = cpu === undefined ? undefined : parseCpuCheckpoint(cpu, { policyName: policies.cpu, ...file(CPU) });
     if (cpus !== undefined && 'problem' in cpus) throw new ExclusiveStateError('bad-cpu-state', cpus.problem);
     const blocks =
       memory === undefined
         ? undefined
-        : parseMemoryCheckpoint(memory, { policyName: policies.memory, path: path(MEMORY) });
+        : parseMemoryCheckpoint(memory, { policyName: policies.memory, ...file(MEMORY) });
     if (blocks !== undefined && 'problem' in blocks) {
       throw new ExclusiveStateError('bad-memory-state', blocks.problem);
     }
     return { ...cpus, ...blocks };
   }
 
-  writeCpus(ledger: Pick<Ledger, 'shared' | 'cpus'>): Promise<void> {
-    return this.#write(CPU, cpuCheckpoint(this.#policies.cpu, ledger));
+  writeCpus(ledger: Pick<Ledger, 'shared' | 'cpus' | 'podCpus'>): Promise<void> {
+    return this.#write(CPU, cpuCheckpoint(this.#policies.cpu, ledger, this.#policies.podLevel));
   }
 
-  writeMemory(ledger: Pick<Ledger, 'nodes' | 'memory'>): Promise<void> {
-    return this.#write(MEMORY, memoryCheckpoint(this.#policies.memory, ledger));
+  writeMemory(ledger: Pick<Ledger, 'nodes' | 'memory' | 'podMemory'>): Promise<void> {
+    return this.#write(MEMORY, memoryCheckpoint(this.#policies.memory, ledger, this.#policies.podLevel));
   }
 
   async #text(name: string): Promise<string | undefined> {

@@ -16,8 +16,10 @@ const table = { total: 8, systemReserved: 2, allocatable: 6, reserved: 3, free: 
 const ledger = {
   shared: [0, 3],
   cpus: { p: { c: [1, 2] } },
+  podCpus: {},
   nodes: { 0: { numberOfAssignments: 1, memoryMap: { memory: table }, cells: [0] } },
   memory: { p: { c: [{ numaAffinity: [0], type: 'memory', size: 3 }] } },
+  podMemory: {},
 };
 
 test('what was written is read again, and a write that was cut off is none', async () => {
@@ -34,16 +36,29 @@ test('what was written is read again, and a write that was cut off is none', asy
   expect(JSON.parse(text)).toMatchObject({ policyName: 'static', defaultCpuSet: '0-3' });
 });
 
+test('with the gate, what pods have as a whole is written and read', async () => {
+  const whole = {
+    ...ledger,
+    podCpus: { p: [1, 2] },
+    podMemory: { p: [{ numaAffinity: [0], type: 'memory', size: 3 }] },
+  };
+  const state = new ExclusiveState(folder, { ...policies, podLevel: true });
+  await state.writeCpus(whole);
+  await state.writeMemory(whole);
+  expect(await state.read()).toEqual(whole);
+});
+
 test('files that the reference 1.36 has left with a pod on CPU 1 are read, and written with the same bytes', async () => {
   const data = new URL('data', import.meta.url);
   await cp(data, folder, { recursive: true });
   const state = new ExclusiveState(folder, policies);
   const left = await state.read();
   expect(left).toMatchObject({ shared: [0], cpus: { '0b8b75fa-a592-4ea8-86d4-b347dbd44aa2': { main: [1] } } });
-  if (!left.cpus || !left.shared || !left.nodes || !left.memory) throw new Error('something was not read');
+  const { cpus, shared, nodes, memory } = left;
+  if (!cpus || !shared || !nodes || !memory) throw new Error('something was not read');
   for (const name of await readdir(folder)) await rm(join(folder, name));
-  await state.writeCpus({ shared: left.shared, cpus: left.cpus });
-  await state.writeMemory({ nodes: left.nodes, memory: left.memory });
+  await state.writeCpus({ shared, cpus, podCpus: {} });
+  await state.writeMemory({ nodes, memory, podMemory: {} });
   for (const name of await readdir(data)) {
     expect(await readFile(join(folder, name), 'utf8')).toBe(
       await readFile(new URL(`data/${name}`, import.meta.url), 'utf8'),

@@ -122,7 +122,8 @@ test('this machine is read', async () => {
   const { machine: found } = await readMachine();
   expect(found.cpus.length).toBeGreaterThanOrEqual(availableParallelism());
   expect(cpuSetText(allCpus(found))).toMatch(/^\d/);
+  // The nodes may have less than the machine: the kernel does not count memory there that was added later, as to a virtual machine.
+  for (const { memory } of found.nodes) expect(memory % 1024).toBe(0);
   const memory = found.nodes.reduce((sum, node) => sum + node.memory, 0);
-  // The kernel's own memory counts for the node, or none is known without NUMA.
-  expect(memory === 0 || memory >= totalmem()).toBe(true);
+  expect(memory === 0 || memory > totalmem() / 4).toBe(true);
 });

@@ -22,8 +22,10 @@ export {
   readNodeConfig,
   unknownFields,
 } from './node-config.ts';
+export { podLevelOf } from './exclusive-config.ts';
 export { architecture, nodeCapacity, nodeResources } from './node-resources.ts';
 export { listenPrivately, servePrivately } from './private-socket.ts';
+export { bodyBegin } from './body-begin.ts';
 export { collectAtRest } from './collect-at-rest.ts';
 export { elsewhereSchema } from './service-group.ts';
 export {

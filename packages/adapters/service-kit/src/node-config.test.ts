@@ -90,6 +90,7 @@ describe('the node’s configuration', () => {
       devices: { topologyPolicy: 'none', topologyScope: 'container' },
       exclusive: {
         ...{ cpuPolicy: 'none', cpuOptions: {}, gates: { alpha: false, beta: true }, withoutQuota: true },
+        podLevel: false,
         ...{ reconcileMs: 10_000, reservedCpus: '', memoryPolicy: 'None', reservedMemory: [] },
       },
       dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },

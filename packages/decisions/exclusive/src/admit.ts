@@ -2,16 +2,18 @@ import type { CpuSet } from './cpu-set.ts';
 import { containerCpuHints, podCpuHints } from './cpu/hints.ts';
 import { type CpuRefusal, allocatedCpus, nextReusableCpus, releasedCpus } from './cpu/policy.ts';
 import type { Ledger } from './ledger.ts';
+import { allocatedPodCpus } from './cpu/whole.ts';
 import { containerMemoryHints, podMemoryHints } from './memory/hints.ts';
 import { type NoMemory, allocatedMemory, releasedMemory } from './memory/policy.ts';
 import { type ReusableMemory, nextReusableMemory } from './memory/reusable.ts';
+import { allocatedPodMemory } from './memory/whole.ts';
 import type { ContainerRequest, PodRequest } from './request.ts';
 import type { ExclusiveSetup } from './setup.ts';
 import { type Affinity, type Merging, type ResourceHints, isAdmitted, mergedAffinity } from './topology/hint.ts';
 
 /** Whether a pod gets its exclusive things, and who has what afterwards. */
 export interface Admission {
-  /** With the pod's things, or as it is after those that it got until it was refused were freed again. */
+  /** With the pod's things; without any of them, also those that it had before, if it is refused. */
   readonly ledger: Ledger;
   /** Undefined: it is admitted. */
   readonly refusal: Refusal | undefined;
@@ -19,7 +21,8 @@ export interface Admission {
 
 /** `status.reason` and `status.message` of a refused pod, as the reference kubelet writes them. */
 export interface Refusal {
-  readonly reason: 'TopologyAffinityError' | 'SMTAlignmentError' | 'UnexpectedAdmissionError';
+  readonly reason:
+    'EmptyPodSharedPoolError' | 'SMTAlignmentError' | 'TopologyAffinityError' | 'UnexpectedAdmissionError';
   readonly message: string;
   /** The manager that refuses. */
   readonly by: 'topology' | 'cpu' | 'memory';
@@ -59,7 +62,7 @@ const ANYWHERE: Affinity = { mask: undefined, preferred: false };
  */
 export function admitted(setup: ExclusiveSetup, ledger: Ledger, pod: PodRequest): Admission {
   const begun = podAdmission(setup, ledger, pod);
-  if ('refusal' in begun) return { ledger, refusal: begun.refusal };
+  if ('refusal' in begun) return { ledger: withoutPod(ledger, pod.uid), refusal: begun.refusal };
   let [next, admission]: [Ledger, PodAdmission] = [ledger, begun];
   for (const container of pod.containers) {
     const step = containerAdmission(setup, next, { admission, container });
@@ -86,7 +89,7 @@ export function podAdmission(
   if (topology?.scope !== 'pod') return { pod, merge: undefined, reusable };
   const resources = [...devices(), ...podHints(setup, ledger, pod)];
   const merge = merged(topology, resources, undefined);
-  return isAdmitted(topology, merge.affinity) ? { pod, merge, reusable } : { refusal: nowhere(merge) };
+  return isAdmitted(topology, merge.affinity) ? { pod, merge, reusable } : { refusal: nowhere(merge, pod) };
 }
 
 /** What a container gets, and the pod's admission afterwards. */
@@ -97,7 +100,7 @@ export interface ContainerAdmission extends Admission {
 }
 
 /**
- * Allocates the CPUs and the memory of the next container.
+ * Allocates the CPUs and the memory of the next container; of all containers at the first one, where a pod gets them as a whole.
  *
  * @param step.devices hints for its devices
  */
@@ -116,10 +119,14 @@ export function containerAdmission(
   const merge = admission.merge ?? containerMerge(setup, ledger, { pod, container, reusable }, devices);
   const affinity = merge?.affinity ?? ANYWHERE;
   if (topology !== undefined && merge !== undefined && !isAdmitted(topology, affinity)) {
-    return { ledger, refusal: nowhere(merge), admission, affinity };
+    return { ledger, refusal: nowhere(merge, pod), admission, affinity };
   }
-  const given = allocated(setup, ledger, { pod, container, affinity, reusable });
-  const refusal = given.refusal && { ...given.refusal, merge, container: container.name };
+  const isWhole = admission.merge !== undefined && pod.whole !== undefined;
+  const given = isWhole
+    ? allocatedWhole(setup, ledger, { pod, affinity })
+    : allocated(setup, ledger, { pod, container, affinity, reusable });
+  const refusal = given.refusal && { ...given.refusal, merge, container: isWhole ? undefined : container.name };
+  if (isWhole) return { ledger: given.ledger, refusal, admission, affinity };
   const next = nextReusable(setup, given.ledger, { pod, container, reusable });
   return { ledger: given.ledger, refusal, admission: { ...admission, reusable: next }, affinity };
 }
@@ -183,8 +190,13 @@ function merged(topology: Merging, resources: readonly ResourceHints[], containe
   return { container, resources, affinity: mergedAffinity(topology, lists) };
 }
 
-function nowhere(merge: Merge): Refusal {
-  const message = 'Resources cannot be allocated with Topology locality';
+function nowhere(merge: Merge, { whole }: PodRequest): Refusal {
+  const scope =
+    merge.container === undefined ? 'under pod-scope topology manager' : 'with a container-level topology manager';
+  const message =
+    whole === undefined
+      ? 'Resources cannot be allocated with Topology locality'
+      : `Pod Scope pod with pod-level resources failed admission ${scope}`;
   return { reason: 'TopologyAffinityError', message, by: 'topology', merge, container: merge.container };
 }
 
@@ -211,6 +223,21 @@ function allocated(
     memory === undefined
       ? withCpus
       : allocatedMemory(memory, withCpus, { pod, container, affinity, reusable: reusable.memory });
+  if ('problem' in withBoth) return { ledger: withCpus, refusal: refusalOf(withBoth, 'memory') };
+  return { ledger: withBoth, refusal: undefined };
+}
+
+/** The CPUs and the memory of a pod as a whole, which all of its containers then have. */
+function allocatedWhole(
+  { cpu, memory }: ExclusiveSetup,
+  ledger: Ledger,
+  { pod, affinity }: { readonly pod: PodRequest; readonly affinity: Affinity },
+): Allocation {
+  const { whole } = pod;
+  if (whole === undefined) return { ledger, refusal: undefined };
+  const withCpus = cpu === undefined ? ledger : allocatedPodCpus(cpu, ledger, { pod, whole, affinity: affinity.mask });
+  if ('problem' in withCpus) return { ledger, refusal: refusalOf(withCpus, 'cpu') };
+  const withBoth = memory === undefined ? withCpus : allocatedPodMemory(memory, withCpus, { pod, whole, affinity });
   if ('problem' in withBoth) return { ledger: withCpus, refusal: refusalOf(withBoth, 'memory') };
   return { ledger: withBoth, refusal: undefined };
 }

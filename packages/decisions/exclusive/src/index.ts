@@ -1,13 +1,17 @@
-export { type CpuSet, cpuSet, cpuSetText, parseCpuSet } from './cpu-set.ts';
+export { type CpuSet, cpuSet, cpuSetText, difference, parseCpuSet, union } from './cpu-set.ts';
 export { type Cpu, type Machine, allCpus } from './machine.ts';
 export { describedMachine, descriptionOf, machineDescription } from './description.ts';
-export type { Ledger } from './ledger.ts';
+export { type Block, type Ledger, memoryNodes } from './ledger.ts';
 export {
   type ContainerRequest,
   type ExclusivePolicies,
+  type PodLevel,
   type PodRequest,
+  type WholePod,
+  cpuSharing,
   exclusiveRequest,
-  hasOwnCpus,
+  hasMemory,
+  isWithoutQuota,
   podRequest,
 } from './request.ts';
 export {

@@ -1,4 +1,4 @@
-import type { CpuSet } from './cpu-set.ts';
+import { type CpuSet, cpuSet } from './cpu-set.ts';
 
 /** Memory of one kind on one NUMA node, in bytes. */
 export interface MemoryTable {
@@ -28,6 +28,11 @@ export interface Block {
   readonly size: number;
 }
 
+/** The NUMA nodes that the memory is from. */
+export function memoryNodes(blocks: readonly Block[]): CpuSet {
+  return cpuSet(blocks.flatMap(({ numaAffinity }) => numaAffinity));
+}
+
 type ByContainer<T> = Readonly<Record<string, Readonly<Record<string, T>>>>;
 
 /** Who has what of a node's exclusive things. CPUs and memory by pod UID and container name. */
@@ -35,9 +40,13 @@ export interface Ledger {
   /** CPUs that no container has for itself; reserved ones are among them unless strict-cpu-reservation is set. */
   readonly shared: CpuSet;
   readonly cpus: ByContainer<CpuSet>;
+  /** All CPUs of the pods that have theirs as a whole, by UID; those of their containers are among them. */
+  readonly podCpus: Readonly<Record<string, CpuSet>>;
   /** By the number of the NUMA node. Empty: memory is not managed. */
   readonly nodes: Readonly<Record<string, NodeMemory>>;
   readonly memory: ByContainer<readonly Block[]>;
+  /** All memory of the pods that have theirs as a whole, by UID; only this is taken from the nodes, not that of their containers. */
+  readonly podMemory: Readonly<Record<string, readonly Block[]>>;
 }
 
 export function entryOf<T>(all: ByContainer<T>, uid: string, container: string): T | undefined {
@@ -53,6 +62,17 @@ export function withoutEntry<T>(all: ByContainer<T>, uid: string, container: str
   const { [uid]: pod = {}, ...others } = all;
   const { [container]: _, ...rest } = pod;
   return Object.keys(rest).length === 0 ? others : { ...others, [uid]: rest };
+}
+
+/** What a pod has as a whole. */
+export function wholeOf<T>(all: Readonly<Record<string, T>>, uid: string): T | undefined {
+  return own(all, uid);
+}
+
+/** Without what a pod has as a whole. */
+export function withoutWhole<T>(all: Readonly<Record<string, T>>, uid: string): Readonly<Record<string, T>> {
+  const { [uid]: _, ...others } = all;
+  return others;
 }
 
 /** Entries by container of a pod. */

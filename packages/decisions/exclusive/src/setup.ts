@@ -56,7 +56,14 @@ export function exclusiveSetup(machine: Machine, settings: ExclusiveSettings): E
 export function emptyLedger({ machine, cpu, memory }: ExclusiveSetup): Ledger {
   const lent = cpu?.options.strictReservation === true ? cpu.reserved : [];
   const nodes = memory === undefined ? {} : unusedMemory(memory);
-  return { shared: allCpus(machine).filter((id) => !lent.includes(id)), cpus: {}, nodes, memory: {} };
+  return {
+    shared: allCpus(machine).filter((id) => !lent.includes(id)),
+    cpus: {},
+    podCpus: {},
+    nodes,
+    memory: {},
+    podMemory: {},
+  };
 }
 
 /** Why a ledger of before cannot be used with this setup, in the reference kubelet's words; undefined: it can. */

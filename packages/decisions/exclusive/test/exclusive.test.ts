@@ -23,29 +23,9 @@ import {
   withoutPod,
 } from '../src/index.ts';
 import { randomSequence } from './random-sequence.ts';
-import { machine, machineNames, settingsOf } from './sequences.ts';
+import { bothManagers, machine, machineNames, settingsOf, setupOn } from './sequences.ts';
 
 const GIB = 2 ** 30;
-
-const settings: ExclusiveSettings = {
-  cpuManagerPolicy: 'static',
-  cpuManagerPolicyOptions: {},
-  gates: { alpha: true, beta: true },
-  memoryManagerPolicy: 'Static',
-  topologyManagerPolicy: 'best-effort',
-  topologyManagerScope: 'container',
-  topologyOptions: { preferClosest: false, mostNodes: 8 },
-  reservedSystemCPUs: '',
-  reservedMilliCpus: 1000,
-  reservedBytes: { memory: GIB },
-  reservedMemory: [{ numaNode: 0, limits: { memory: GIB } }],
-};
-
-function setupOn(name: string, changed: Partial<ExclusiveSettings> = {}): ExclusiveSetup {
-  const setup = exclusiveSetup(machine(name), { ...settings, ...changed });
-  if ('problem' in setup) throw new Error(setup.problem);
-  return setup;
-}
 
 function pod(uid: string, cpus: number, memory = GIB) {
   return { uid, containers: [{ name: 'c', kind: 'app' as const, cpus, memory: { memory } }] };
@@ -247,7 +227,7 @@ describe('these settings are refused', () => {
       { topologyOptions: { preferClosest: false, mostNodes: 0 } },
     ],
   ])('%s', (problem, changed) => {
-    expect(exclusiveSetup(machine('one-socket'), { ...settings, ...changed })).toEqual({ problem });
+    expect(exclusiveSetup(machine('one-socket'), { ...bothManagers, ...changed })).toEqual({ problem });
   });
 });
 

@@ -1,10 +1,11 @@
+import { Random } from './random.ts';
 import { machine, machineNames } from './sequences.ts';
-import type { SequenceConfig, SequenceContainer, Step } from './sequences.ts';
+import type { PlainStep, SequenceConfig, SequenceContainer, Step } from './sequences.ts';
 
-export interface Sequence {
+export interface Sequence<S extends Step = Step> {
   readonly machine: string;
   readonly config: SequenceConfig;
-  readonly steps: readonly Step[];
+  readonly steps: readonly S[];
 }
 
 const MIB = 2 ** 20;
@@ -18,14 +19,14 @@ const options = [
 ];
 
 /** Settings and steps on one of the machines, always the same for a seed. The reference's answers are kept by seed. */
-export function randomSequence(seed: number): Sequence {
+export function randomSequence(seed: number): Sequence<PlainStep> {
   const random = new Random(seed);
   const name = random.pick(machineNames);
   const config = randomConfig(random, name);
   return { machine: name, config, steps: randomSteps(random, name) };
 }
 
-function randomConfig(random: Random, name: string): SequenceConfig {
+export function randomConfig(random: Random, name: string): SequenceConfig {
   const { cpus, nodes } = machine(name);
   const topologyPolicy = random.pick(['none', 'best-effort', 'restricted', 'single-numa-node']);
   const count = random.between(1, Math.max(1, Math.floor(cpus.length / 8)));
@@ -65,11 +66,11 @@ function randomOptions(random: Random): Record<string, string> {
   return Object.fromEntries(kept.map((option) => [option, random.chance(0.9) ? 'true' : 'false']));
 }
 
-function randomSteps(random: Random, name: string): readonly Step[] {
+function randomSteps(random: Random, name: string): readonly PlainStep[] {
   const { cpus } = machine(name);
   const live = new Map<string, readonly SequenceContainer[]>();
   const most = random.pick([4, 8, Math.ceil(cpus.length / 4), Math.ceil(cpus.length / 2)]);
-  return Array.from({ length: random.between(4, 24) }).flatMap((_, at): Step[] => {
+  return Array.from({ length: random.between(4, 24) }).flatMap((_, at): PlainStep[] => {
     const kind = random.next();
     const uids = [...live.keys()];
     if (kind < 0.62 || uids.length === 0) {
@@ -103,36 +104,4 @@ function randomContainers(random: Random, name: string, most: number): readonly 
     ...Array.from({ length: init }, (_, at) => one(random.chance(0.35) ? 'sidecar' : 'init', at)),
     ...Array.from({ length: apps }, (_, at) => one('app', at)),
   ];
-}
-
-/** Xorshift with 32 bits. */
-class Random {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = Math.imul(seed + 1, 0x9e_37_79_b1) >>> 0 || 1;
-  }
-
-  next(): number {
-    let state = this.#state;
-    state = (state ^ (state << 13)) >>> 0;
-    state ^= state >>> 17;
-    state = (state ^ (state << 5)) >>> 0;
-    this.#state = state;
-    return state / 2 ** 32;
-  }
-
-  between(least: number, most: number): number {
-    return least + Math.floor(this.next() * (most - least + 1));
-  }
-
-  chance(probability: number): boolean {
-    return this.next() < probability;
-  }
-
-  pick<T>(list: readonly T[]): T {
-    const one = list[this.between(0, list.length - 1)];
-    if (one === undefined) throw new Error('an empty list');
-    return one;
-  }
 }

@@ -1,23 +1,31 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { cpuCheckpoint, memoryCheckpoint, parseCpuCheckpoint, parseMemoryCheckpoint } from '../src/index.ts';
 import { randomSequence } from './random-sequence.ts';
+import { randomWholeSequence } from './random-whole-sequence.ts';
 import { answersTo, machine, summary } from './sequences.ts';
 
-const kept = JSON.parse(readFileSync(new URL('data/reference-answers.json', import.meta.url), 'utf8')) as Record<
-  string,
-  string
->;
+/** By seed. */
+function keptAnswers(name: string): Readonly<Record<string, string>> {
+  return JSON.parse(readFileSync(new URL(`data/${name}.json`, import.meta.url), 'utf8')) as Record<string, string>;
+}
 
-test('the same pods are admitted, and get the same CPUs and memory, as with the reference', () => {
-  const seeds = Object.keys(kept).map(Number);
-  expect(seeds.length).toBeGreaterThan(200);
-  const wrong = seeds.filter((seed) => {
-    const sequence = randomSequence(seed);
-    return summary(answersTo(machine(sequence.machine), sequence.config, sequence.steps)) !== kept[seed];
-  });
-  expect(wrong).toEqual([]);
-});
+test.each([
+  ['pods', 'reference-answers', 200, randomSequence],
+  ['pods with resources of their own', 'reference-whole-answers', 100, randomWholeSequence],
+])(
+  'the same %s are admitted, and get the same CPUs and memory, as with the reference',
+  (_, name, least, sequenceOf) => {
+    const kept = keptAnswers(name);
+    const seeds = Object.keys(kept).map(Number);
+    expect(seeds.length).toBeGreaterThan(least);
+    const wrong = seeds.filter((seed) => {
+      const sequence = sequenceOf(seed);
+      return summary(answersTo(machine(sequence.machine), sequence.config, sequence.steps)) !== kept[seed];
+    });
+    expect(wrong).toEqual([]);
+  },
+);
 
 /** Written by the reference's packages. */
 const cpuFile =
@@ -31,7 +39,7 @@ const memoryAt = { policyName: 'Static', path: '/var/lib/kubelet/memory_manager_
 test('a checkpoint of the reference is read, and written with the same bytes', () => {
   const cpu = parseCpuCheckpoint(cpuFile, at);
   if ('problem' in cpu) throw new Error(cpu.problem);
-  expect(cpu).toEqual({ shared: [0, 1, 2, 3, 8], cpus: { a: { x: [7] }, b: { a: [5, 6], z: [4] } } });
+  expect(cpu).toEqual({ shared: [0, 1, 2, 3, 8], cpus: { a: { x: [7] }, b: { a: [5, 6], z: [4] } }, podCpus: {} });
   expect(cpuCheckpoint('static', cpu)).toBe(cpuFile);
   const memory = parseMemoryCheckpoint(memoryFile, memoryAt);
   if ('problem' in memory) throw new Error(memory.problem);
@@ -39,9 +47,37 @@ test('a checkpoint of the reference is read, and written with the same bytes', (
 });
 
 test('a manager that allocates nothing writes what the reference writes', () => {
-  expect(memoryCheckpoint('None', { nodes: {}, memory: {} })).toBe(
+  expect(memoryCheckpoint('None', { nodes: {}, memory: {}, podMemory: {} })).toBe(
     '{"policyName":"None","machineState":{},"checksum":4236770233}',
   );
+});
+
+describe('with what pods have as a whole', () => {
+  const podLevel = true;
+  /** The checksums are the reference's. */
+  const cpuText =
+    '{"policyName":"none","defaultCpuSet":"1-3","entries":{"pod":{"container1":"4-6","container2":"1-3"}},"podEntries":{"pod":{"cpuSet":"4-6"}},"checksum":2649431787}';
+  const memoryText =
+    '{"policyName":"static","machineState":{"0":{"numberOfAssignments":0,"memoryMap":{"memory":{"total":2048,"systemReserved":512,"allocatable":1536,"reserved":512,"free":1024}},"cells":[]}},"entries":{"pod":{"container1":[{"numaAffinity":[0],"type":"memory","size":512}]}},"podEntries":{"pod":{"memoryBlocks":[{"numaAffinity":[0],"type":"memory","size":512}]}},"checksum":1278640530}';
+
+  test('a checkpoint of the reference is read, and written with the same bytes', () => {
+    const cpu = parseCpuCheckpoint(cpuText, { ...at, policyName: 'none', podLevel });
+    if ('problem' in cpu) throw new Error(cpu.problem);
+    expect(cpu.podCpus).toEqual({ pod: [4, 5, 6] });
+    expect(cpuCheckpoint('none', cpu, podLevel)).toBe(cpuText);
+    const memory = parseMemoryCheckpoint(memoryText, { ...memoryAt, policyName: 'static', podLevel });
+    if ('problem' in memory) throw new Error(memory.problem);
+    expect(memory.podMemory).toEqual({ pod: [{ numaAffinity: [0], type: 'memory', size: 512 }] });
+    expect(memoryCheckpoint('static', memory, podLevel)).toBe(memoryText);
+  });
+
+  test('one that was written without the gate is read with it, but not the other way round', () => {
+    expect(parseCpuCheckpoint(cpuFile, { ...at, podLevel })).toMatchObject({ shared: [0, 1, 2, 3, 8], podCpus: {} });
+    expect(parseMemoryCheckpoint(memoryFile, { ...memoryAt, podLevel })).toMatchObject({ podMemory: {} });
+    const corrupted = { problem: expect.stringContaining('checkpoint is corrupted') as unknown };
+    expect(parseCpuCheckpoint(cpuText, { ...at, policyName: 'none' })).toEqual(corrupted);
+    expect(parseMemoryCheckpoint(memoryText, { ...memoryAt, policyName: 'static' })).toEqual(corrupted);
+  });
 });
 
 test.each([

@@ -25,6 +25,7 @@ const switching: ReadonlySet<string> = new Set([
   'GracefulNodeShutdownBasedOnPodPriority',
   'LocalStorageCapacityIsolationFSQuotaMonitoring',
   'MemoryQoS',
+  'PodLevelResourceManagers',
   'QOSReserved',
 ]);
 

@@ -1,6 +1,7 @@
-import type { ExclusiveSetup, Ledger, PodRequest, Refusal } from '@kubus/exclusive';
+import { type ExclusiveSetup, type Ledger, type PodRequest, type Refusal, hasMemory } from '@kubus/exclusive';
 import { Distribution, Tally } from '@kubus/metrics';
 import type { Metrics } from '@kubus/service-kit';
+import { ResourceManagerMetrics } from './resource-manager-metrics.ts';
 
 /** Milliseconds, from 0.05 on, as in the reference kubelet. */
 const BUCKETS = Array.from({ length: 15 }, (_, index) => 0.05 * 2 ** index);
@@ -24,8 +25,11 @@ export class ExclusiveMetrics {
   readonly #durations = new Distribution(BUCKETS, {});
   readonly #aligned: Tally;
   readonly #unaligned: Tally;
+  readonly #managers: ResourceManagerMetrics | undefined;
 
-  constructor(setup: ExclusiveSetup, ledger: () => Ledger) {
+  /** @param podLevel pods with resources of their own have exclusive things, too, and what is given is counted by its source */
+  constructor(setup: ExclusiveSetup, ledger: () => Ledger, podLevel = false) {
+    this.#managers = podLevel ? new ResourceManagerMetrics() : undefined;
     this.#setup = setup;
     this.#ledger = ledger;
     const known = [IN_NODE, POD_IN_NODE, ...(this.#wholeCores ? [IN_CORES] : [])];
@@ -34,7 +38,8 @@ export class ExclusiveMetrics {
   }
 
   /** A pod was to be admitted. */
-  asked({ pod: { containers }, refusal, ms }: AskedPod): void {
+  asked({ pod, refusal, ms }: AskedPod): void {
+    const { containers, whole } = pod;
     const counts = this.#counts;
     const { cpu, memory, topology } = this.#setup;
     if (topology !== undefined) {
@@ -44,6 +49,11 @@ export class ExclusiveMetrics {
     }
     if (refusal === 'devices') return;
     const by = refusal?.by;
+    if (whole !== undefined && topology?.scope === 'pod') {
+      this.#askedWhole(pod, by);
+      this.#alignedToNodes(containers.length, refusal);
+      return;
+    }
     // The managers are asked for each container in turn: CPUs first, then memory.
     const at =
       refusal === undefined ? containers.length : containers.findIndex(({ name }) => name === refusal.container);
@@ -55,15 +65,17 @@ export class ExclusiveMetrics {
     if (memory !== undefined) counts.memory += ofMemory.filter((one) => one.memory !== undefined).length;
     if (by === 'cpu') counts.cpuErrors += 1;
     if (by === 'memory') counts.memoryErrors += 1;
+    this.#assigned('node', { ofCpus: by === 'memory' ? ofCpus : given, ofMemory: given }, by);
     if (this.#wholeCores) {
-      const whole = by === 'memory' ? ofCpus : given;
-      this.#aligned.add(IN_CORES, whole.filter(({ cpus }) => cpus > 0).length);
+      const inCores = by === 'memory' ? ofCpus : given;
+      this.#aligned.add(IN_CORES, inCores.filter(({ cpus }) => cpus > 0).length);
       if (by === 'cpu') this.#unaligned.add(IN_CORES);
     }
     this.#alignedToNodes(given.length, refusal);
   }
 
   show(metrics: Metrics): void {
+    this.#managers?.show(metrics);
     const counts = this.#counts;
     const counters: readonly [string, string, () => number][] = [
       ['cpu_manager_pinning_requests_total', 'Containers that were to get CPUs of their own.', () => counts.cpus],
@@ -114,8 +126,41 @@ export class ExclusiveMetrics {
       type: 'gauge',
       name: 'kubelet_cpu_manager_exclusive_cpu_allocation_count',
       help: 'CPUs that containers have for themselves.',
-      collect: () => new Set(Object.values(this.#ledger().cpus).flatMap((pod) => Object.values(pod).flat())).size,
+      collect: () => {
+        const { cpus, podCpus } = this.#ledger();
+        const ofContainers = Object.values(cpus).flatMap((pod) => Object.values(pod).flat());
+        return new Set([...ofContainers, ...Object.values(podCpus).flat()]).size;
+      },
     });
+  }
+
+  /** The managers are asked for the pod as a whole, and divide what it gets. */
+  #askedWhole({ containers, whole }: PodRequest, by: Refusal['by'] | undefined): void {
+    const { cpu, memory } = this.#setup;
+    if (by === 'topology') return;
+    const ofCpus = by !== 'cpu' && (whole?.cpus ?? 0) > 0 ? containers : [];
+    this.#assigned('pod', { ofCpus, ofMemory: by === undefined ? containers : [] }, by);
+    const counts = this.#counts;
+    if (cpu !== undefined && by === 'cpu') counts.cpuErrors += 1;
+    if (cpu !== undefined) counts.cpus += ofCpus.filter(({ cpus }) => cpus > 0).length;
+    if (memory === undefined || by === 'cpu') return;
+    counts.memory += 1;
+    if (by === 'memory') counts.memoryErrors += 1;
+    // Each init container counts, an app container only with memory of its own.
+    else counts.memory += containers.filter((one) => one.kind !== 'app' || hasMemory(one.memory)).length;
+  }
+
+  #assigned(
+    source: 'node' | 'pod',
+    { ofCpus, ofMemory }: Readonly<Record<'ofCpus' | 'ofMemory', PodRequest['containers']>>,
+    by: Refusal['by'] | undefined,
+  ): void {
+    const { cpu, memory } = this.#setup;
+    const managers = this.#managers;
+    if (managers === undefined) return;
+    if (cpu !== undefined) managers.add({ resource: 'cpu', source, containers: ofCpus, isRefused: by === 'cpu' });
+    if (memory === undefined) return;
+    managers.add({ resource: 'memory', source, containers: ofMemory, isRefused: by === 'memory' });
   }
 
   /** Only one policy promises that everything is of one NUMA node. */

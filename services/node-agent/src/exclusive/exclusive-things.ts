@@ -5,11 +5,11 @@ import {
   type ExclusiveSetup,
   type Ledger,
   type PodRequest,
-  cpuSet,
   cpuSetText,
   emptyLedger,
   exclusiveSetup,
   ledgerProblem,
+  memoryNodes,
   withoutPod,
 } from '@kubus/exclusive';
 import { type ExclusiveState, ExclusiveStateError } from '@kubus/exclusive-state';
@@ -43,6 +43,8 @@ export interface ExclusiveThingsOptions {
   readonly logger: Logger;
   readonly files: LedgerFiles;
   readonly readMachine: () => Promise<FoundMachine>;
+  /** Pods with resources of their own have exclusive things, too (the gate PodLevelResourceManagers). Default: false. */
+  readonly podLevel?: boolean;
 }
 
 /**
@@ -97,7 +99,7 @@ export class ExclusiveThings {
     this.#found = found;
     this.#setup = setup;
     this.#ledger = ledger;
-    this.metrics = new ExclusiveMetrics(setup, () => this.#ledger);
+    this.metrics = new ExclusiveMetrics(setup, () => this.#ledger, options.podLevel);
   }
 
   /** UIDs of the pods that have something for themselves. */
@@ -135,9 +137,10 @@ export class ExclusiveThings {
     const cpus = this.#ledger.cpus[uid]?.[container];
     const blocks = this.#ledger.memory[uid]?.[container];
     if (cpus === undefined && blocks === undefined) return undefined;
+    const nodes = memoryNodes(blocks ?? []);
     return {
       ...(cpus !== undefined && { cpus: cpuSetText(cpus) }),
-      ...(blocks !== undefined && { mems: cpuSetText(cpuSet(blocks.flatMap(({ numaAffinity }) => numaAffinity))) }),
+      ...(nodes.length > 0 && { mems: cpuSetText(nodes) }),
     };
   }
 
@@ -150,12 +153,13 @@ export class ExclusiveThings {
     }
   }
 
-  #hasAll({ uid, containers }: PodRequest, name: string): boolean {
-    const { cpu, memory } = this.#setup;
+  #hasAll({ uid, containers, whole }: PodRequest, name: string): boolean {
+    const { cpu, memory, topology } = this.#setup;
     const wanted = containers.find((one) => one.name === name);
-    const { cpus, mems } = this.of(uid, name) ?? {};
-    const lacksCpus = cpu !== undefined && wanted !== undefined && wanted.cpus > 0 && cpus === undefined;
-    return !lacksCpus && (memory === undefined || wanted?.memory === undefined || mems !== undefined);
+    if (wanted === undefined) return true;
+    const count = whole !== undefined && topology?.scope === 'pod' ? whole.cpus : wanted.cpus;
+    if (cpu !== undefined && count > 0 && this.#ledger.cpus[uid]?.[name] === undefined) return false;
+    return memory === undefined || wanted.memory === undefined || this.#ledger.memory[uid]?.[name] !== undefined;
   }
 
   /** Runs one change after the other; each sees the ledger that the one before has left. */
@@ -204,8 +208,8 @@ async function showMachine(options: ExclusiveThingsOptions): Promise<void> {
 }
 
 /** A checkpoint that has nothing at all is one of a manager that has not decided anything. */
-function used({ shared, cpus, nodes, memory }: Partial<Ledger>): Partial<Ledger> {
+function used({ shared, cpus, podCpus = {}, nodes, memory, podMemory = {} }: Partial<Ledger>): Partial<Ledger> {
   const hasCpus = cpus !== undefined && shared !== undefined && (shared.length > 0 || Object.keys(cpus).length > 0);
   const hasMemory = nodes !== undefined && memory !== undefined && Object.keys(nodes).length > 0;
-  return { ...(hasCpus && { shared, cpus }), ...(hasMemory && { nodes, memory }) };
+  return { ...(hasCpus && { shared, cpus, podCpus }), ...(hasMemory && { nodes, memory, podMemory }) };
 }

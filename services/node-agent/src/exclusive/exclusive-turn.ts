@@ -116,11 +116,13 @@ export class ExclusiveTurn {
         const step = { admission: this.#admission, container, ...(devices && { devices }) };
         const { refusal, admission, affinity, ...given } = containerAdmission(setup, next, step);
         if (refusal !== undefined) throw this.#refused(refusal);
-        if (!hasAny(ledger, this.#options.asked.pod.uid, container.name)) this.#given.push(container.name);
         next = given.ledger;
         this.#admission = admission;
         mask = affinity.mask;
       }
+      const { uid, containers: all } = this.#options.asked.pod;
+      const given = all.filter(({ name }) => !hasAny(ledger, uid, name) && hasAny(next, uid, name));
+      this.#given.push(...given.map(({ name }) => name));
       return next;
     });
     this.#rest = this.#rest.slice(containers.length);

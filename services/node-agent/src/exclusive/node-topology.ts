@@ -43,16 +43,18 @@ function containersOf({ cpus, memory }: Ledger): NodeTopology['containers'] {
   const uids = [...new Set([...Object.keys(cpus), ...Object.keys(memory)])].toSorted();
   return uids.flatMap((uid) => {
     const names = new Set([...Object.keys(cpus[uid] ?? {}), ...Object.keys(memory[uid] ?? {})]);
-    return [...names].toSorted().map((name) => {
+    return [...names].toSorted().flatMap((name) => {
       const own = cpus[uid]?.[name];
       const blocks = memory[uid]?.[name] ?? [];
-      return {
+      if (own === undefined && blocks.length === 0) return [];
+      const shown = {
         ...{ uid, name },
         ...(own !== undefined && { cpus: cpuSetText(own) }),
         memory: blocks.map(({ numaAffinity, type: resource, size: bytes }) => {
           return { nodes: cpuSetText(cpuSet(numaAffinity)), resource, bytes };
         }),
       };
+      return [shown];
     });
   });
 }

@@ -1,5 +1,5 @@
 import { CommandFailed } from '@kubus/bus';
-import { hasOwnCpus } from '@kubus/exclusive';
+import { cpuSharing, isWithoutQuota } from '@kubus/exclusive';
 import type { Pod, RuntimeContainer, RuntimePod } from '@kubus/contracts';
 import { toError } from '@kubus/ports';
 import { TryAgain } from '../sync/errors.ts';
@@ -7,9 +7,11 @@ import { checkCancelled } from '../sync/pod-sync.ts';
 import type { WorkerDeps } from '../worker/worker-deps.ts';
 import { type DeviceSync, ownThings } from './container-devices.ts';
 
-/** Whether the container, or without a name one of the pod's, runs without a CPU quota because it has CPUs for itself. */
+/** Whether the container, or without a name the pod, runs without a CPU quota because of CPUs that containers have for themselves. */
 export function withoutQuota({ exclusive }: Pick<WorkerDeps, 'exclusive'>, pod: Pod, container?: string): boolean {
-  return exclusive?.cpus === true && exclusive.withoutQuota && hasOwnCpus(pod, container);
+  if (exclusive?.cpus !== true || !exclusive.withoutQuota) return false;
+  const { podLevel } = exclusive;
+  return container === undefined ? isWithoutQuota(pod, podLevel) : cpuSharing(pod, podLevel, container) === 'nobody';
 }
 
 /**
@@ -49,7 +51,7 @@ export async function updateCpuSets(
 
 /** Undefined: nothing is known that they should be. */
 async function cpusOf(sync: DeviceSync, pod: Pod, run: RuntimeContainer): Promise<string | undefined> {
-  if (!hasOwnCpus(pod, run.name)) return sync.cpuPool();
+  if (cpuSharing(pod, sync.exclusive?.podLevel, run.name) === 'node') return sync.cpuPool();
   // They never change.
   return sync.cpuSets.get(runKey(run)) ?? (await ownThings(sync, pod, run.name)).cpuset?.cpus;
 }

@@ -1,5 +1,6 @@
 import { maySwap } from '@kubus/container-config';
 import type { Container, Pod, PodAllocation, Refusal } from '@kubus/contracts';
+import type { ExclusivePolicies } from '@kubus/exclusive';
 import { isStatic, qosClass } from '@kubus/pod';
 import { type Neighbour, admit } from '../admit/admit.ts';
 import { withAllocation } from '../allocation.ts';
@@ -42,25 +43,39 @@ export function refuseResize(
 function pinnedResource(pod: Pod, granted: PodAllocation, { exclusive }: AdmissionNode): string | undefined {
   if (exclusive === undefined || qosClass(pod) !== 'Guaranteed') return undefined;
   const had = withAllocation(pod, granted);
-  if (exclusive.cpus && changes(pod, had, 'cpu')) return 'CPU Manager policy "static"';
-  return exclusive.memory && changes(pod, had, 'memory') ? 'Memory Manager policy "Static"' : undefined;
+  const isChanged = (resource: string) =>
+    changes(containersOf(pod), containersOf(had), resource) ||
+    (isExclusiveAsWhole(had, exclusive) && changes([pod.spec], [had.spec], resource));
+  if (exclusive.cpus && isChanged('cpu')) return 'CPU Manager policy "static"';
+  return exclusive.memory && isChanged('memory') ? 'Memory Manager policy "Static"' : undefined;
 }
 
-function changes(wanted: Pod, had: Pod, resource: string): boolean {
-  const requests = ({ spec }: Pod) =>
-    [...spec.containers, ...(spec.initContainers ?? [])].map(({ resources }) =>
-      amount(resource, resources?.requests?.[resource] ?? resources?.limits?.[resource]),
-    );
+/**
+ * Whether what is exclusive in the pod depends on what it requests as a whole: it has its things as a whole, or it would have none any more.
+ * The reference does not ask for this: its managers refuse such a resize in other words, allocate a second time, or keep what they gave.
+ */
+function isExclusiveAsWhole(had: Pod, { podLevel }: ExclusivePolicies): boolean {
+  return podLevel === 'pod' || (podLevel === undefined && had.spec.resources === undefined);
+}
+
+type Sized = Pick<Container, 'resources'>;
+
+function changes(wanted: readonly Sized[], had: readonly Sized[], resource: string): boolean {
+  const requests = (all: readonly Sized[]) =>
+    all.map(({ resources }) => amount(resource, resources?.requests?.[resource] ?? resources?.limits?.[resource]));
   const before = requests(had);
   return requests(wanted).some((one, index) => one !== before[index]);
 }
 
+function containersOf({ spec }: Pod): readonly Container[] {
+  return [...spec.containers, ...(spec.initContainers ?? [])];
+}
+
 /** Whether a container that may swap would get another share of the swap, which follows from its memory request, without a restart. */
 function changesSwap(wanted: Pod, had: Pod): boolean {
-  const all = ({ spec }: Pod) => [...spec.containers, ...(spec.initContainers ?? [])];
   const request = ({ resources }: Container) => amount('memory', resources?.requests?.['memory']);
-  return all(wanted).some((container) => {
-    const before = all(had).find(({ name }) => name === container.name);
+  return containersOf(wanted).some((container) => {
+    const before = containersOf(had).find(({ name }) => name === container.name);
     if (before === undefined || request(before) === request(container)) return false;
     const policy = before.resizePolicy?.find(({ resourceName }) => resourceName === 'memory')?.restartPolicy;
     return policy !== 'RestartContainer' && (maySwap(wanted, container) || maySwap(had, before));

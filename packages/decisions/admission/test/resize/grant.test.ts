@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Pod } from '@kubus/contracts';
+import type { ExclusivePolicies } from '@kubus/exclusive';
 import fc from 'fast-check';
 import {
   type WantedResize,
@@ -135,6 +136,54 @@ test.each([
   const found = refuseResize(guaranteed({ cpu, memory }), before, [], { ...node, exclusive });
   const message = `Resize is infeasible for Guaranteed Pods alongside ${manager ?? ''}`;
   expect(found).toEqual(manager === undefined ? undefined : { reason: 'Infeasible', message });
+});
+
+describe('a Guaranteed pod whose containers stay as they are changes what it requests as a whole', () => {
+  const amounts = (cpu: string, memory: string) => ({ requests: { cpu, memory }, limits: { cpu, memory } });
+  const podOf = (cpu?: string, memory = '512Mi'): Pod => ({
+    ...asking({}),
+    spec: {
+      containers: [{ name: 'c', resources: amounts('1', '256Mi') }],
+      ...(cpu !== undefined && { resources: amounts(cpu, memory) }),
+    },
+  });
+
+  test.each<[string, Pod, Pod, ExclusivePolicies, string | undefined]>([
+    ['its CPUs', podOf('2'), podOf('1'), { cpus: true, memory: true, podLevel: 'pod' }, 'CPU Manager policy "static"'],
+    [
+      'its memory',
+      podOf('1', '768Mi'),
+      podOf('1'),
+      { cpus: true, memory: true, podLevel: 'pod' },
+      'Memory Manager policy "Static"',
+    ],
+    [
+      'CPUs, where it has memory only',
+      podOf('2'),
+      podOf('1'),
+      { cpus: false, memory: true, podLevel: 'pod' },
+      undefined,
+    ],
+    [
+      'CPUs, where its containers have theirs on their own',
+      podOf('2'),
+      podOf('1'),
+      { cpus: true, memory: true, podLevel: 'container' },
+      undefined,
+    ],
+    ['CPUs, where it has nothing for itself', podOf('2'), podOf('1'), { cpus: true, memory: true }, undefined],
+    [
+      'from nothing, so that its containers would have nothing for themselves',
+      podOf('2'),
+      podOf(),
+      { cpus: true, memory: true },
+      'CPU Manager policy "static"',
+    ],
+  ])('%s', (_name, pod, before, exclusive, manager) => {
+    const message = `Resize is infeasible for Guaranteed Pods alongside ${manager ?? ''}`;
+    const expected = manager === undefined ? undefined : { reason: 'Infeasible', message };
+    expect(refuseResize(pod, allocationOf(before), [], { ...node, exclusive })).toEqual(expected);
+  });
 });
 
 test('those without additional resources come first, then by priority, QoS class and time', () => {

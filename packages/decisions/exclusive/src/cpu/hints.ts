@@ -1,5 +1,6 @@
 import { type CpuSet, union } from '../cpu-set.ts';
-import { type Ledger, entryOf } from '../ledger.ts';
+import { emptyCpuPool } from '../empty-pool.ts';
+import { type Ledger, entryOf, wholeOf } from '../ledger.ts';
 import { type Machine, cpuNodes } from '../machine.ts';
 import { type ContainerRequest, type PodRequest, podCpus } from '../request.ts';
 import { type Hint, type Hints, type NodeMask, nodeCount, nodeSets } from '../topology/hint.ts';
@@ -27,6 +28,12 @@ export function containerCpuHints(
 export function podCpuHints(policy: CpuPolicy, ledger: Ledger, pod: PodRequest): Hints {
   const count = podCpus(pod);
   if (count === 0) return undefined;
+  if (pod.whole !== undefined) {
+    if (emptyCpuPool(pod, pod.whole) !== undefined) return [];
+    const given = wholeOf(ledger.podCpus, pod.uid);
+    if (given === undefined) return cpuHints(policy, { free: availableCpus(policy, ledger), bound: [], count });
+    return given.length === count ? cpuHints(policy, { free: given, bound: [], count }) : [];
+  }
   const had = pod.containers.flatMap(({ name, cpus }) => {
     const given = entryOf(ledger.cpus, pod.uid, name);
     return given === undefined ? [] : [{ given, isRequested: given.length === cpus }];

@@ -1,5 +1,5 @@
 import { type CpuSet, cpuSetText, difference, intersection, isSame, union } from '../cpu-set.ts';
-import { type Ledger, entriesOf, entryOf, withEntry, withoutEntry } from '../ledger.ts';
+import { type Ledger, entriesOf, entryOf, wholeOf, withEntry, withoutEntry, withoutWhole } from '../ledger.ts';
 import { type Machine, cpusPerCore } from '../machine.ts';
 import type { ContainerRequest } from '../request.ts';
 import type { NodeMask } from '../topology/hint.ts';
@@ -20,7 +20,7 @@ export interface CpuPolicy {
 
 /** Why a container does not get its CPUs: the reason of the admission's refusal, and its message. */
 export interface CpuRefusal {
-  readonly reason: 'SMTAlignmentError' | undefined;
+  readonly reason: 'EmptyPodSharedPoolError' | 'SMTAlignmentError' | undefined;
   readonly problem: string;
 }
 
@@ -50,13 +50,22 @@ export function allocatedCpus(
   if (refusal !== undefined) return refusal;
   if (entryOf(ledger.cpus, uid, name) !== undefined) return ledger;
   const free = union(availableCpus(policy, ledger), reusable);
+  const given = nearCpus(policy, free, { affinity, count });
+  if ('problem' in given) return { reason: undefined, problem: given.problem };
+  return { ...ledger, shared: difference(ledger.shared, given), cpus: withEntry(ledger.cpus, uid, name, given) };
+}
+
+/** As many of the free CPUs, on the nodes as far as these have them. */
+export function nearCpus(
+  policy: CpuPolicy,
+  free: CpuSet,
+  { affinity, count }: { readonly affinity: NodeMask | undefined; readonly count: number },
+): CpuSet | NoCpus {
   const near = affinity === undefined ? [] : alignedCpus(policy, free, affinity);
   const first = takenCpus(policy, near, Math.min(near.length, count));
-  if ('problem' in first) return { reason: undefined, problem: first.problem };
+  if ('problem' in first) return first;
   const others = takenCpus(policy, difference(free, first), count - first.length);
-  if ('problem' in others) return { reason: undefined, problem: others.problem };
-  const given = union(first, others);
-  return { ...ledger, shared: difference(ledger.shared, given), cpus: withEntry(ledger.cpus, uid, name, given) };
+  return 'problem' in others ? others : union(first, others);
 }
 
 /** The CPUs that later containers of the pod may have, after this container has its own. */
@@ -69,11 +78,19 @@ export function nextReusableCpus(
   return container.kind === 'init' ? union(reusable, given) : difference(reusable, given);
 }
 
-/** The ledger without a container's CPUs; those that another container of its pod has too are not free. */
+/**
+ * The ledger without a container's CPUs; those that another container of its pod has too are not free. CPUs of a pod as a whole are free
+ * when its last container has none.
+ */
 export function releasedCpus(ledger: Ledger, uid: string, container: string): Ledger {
   const given = entryOf(ledger.cpus, uid, container);
   if (given === undefined) return ledger;
   const cpus = withoutEntry(ledger.cpus, uid, container);
+  const whole = wholeOf(ledger.podCpus, uid);
+  if (whole !== undefined) {
+    if (Object.keys(entriesOf(cpus, uid)).length > 0) return { ...ledger, cpus };
+    return { ...ledger, cpus, podCpus: withoutWhole(ledger.podCpus, uid), shared: union(ledger.shared, whole) };
+  }
   const kept = union(...Object.values(entriesOf(cpus, uid)));
   return { ...ledger, cpus, shared: union(ledger.shared, difference(given, kept)) };
 }
@@ -88,7 +105,7 @@ export function takenCpus({ machine, options }: CpuPolicy, free: CpuSet, count: 
 
 /** Why the ledger cannot be used with this policy on this machine, in the reference kubelet's words; undefined: it can. */
 export function cpuLedgerProblem({ machine, options, reserved }: CpuPolicy, ledger: Ledger): string | undefined {
-  const { shared, cpus } = ledger;
+  const { shared, cpus, podCpus } = ledger;
   const every = machine.cpus.map(({ id }) => id);
   const all = options.strictReservation ? difference(every, reserved) : every;
   const text = (set: CpuSet) => JSON.stringify(cpuSetText(set));
@@ -107,12 +124,13 @@ export function cpuLedgerProblem({ machine, options, reserved }: CpuPolicy, ledg
     const { pod, container, set } = shares;
     return `pod: ${pod}, container: ${container} cpuset: ${text(set)} overlaps with default cpuset ${text(shared)}`;
   }
-  const known = union(shared, ...given.map(({ set }) => set));
+  const known = union(shared, ...given.map(({ set }) => set), ...Object.values(podCpus));
   if (isSame(known, all)) return undefined;
   return `current set of available CPUs ${text(all)} doesn't match with CPUs in state ${text(known)}`;
 }
 
-function smtRefusal(
+/** Why this number of CPUs is not of whole cores, where the options ask for that. */
+export function smtRefusal(
   { machine, options, reservedCores }: CpuPolicy,
   { shared }: Ledger,
   count: number,

@@ -1,5 +1,6 @@
 import { isSame } from '../cpu-set.ts';
-import { type Block, type Ledger, entryOf } from '../ledger.ts';
+import { emptyMemoryPool } from '../empty-pool.ts';
+import { type Block, type Ledger, entryOf, wholeOf } from '../ledger.ts';
 import type { Machine } from '../machine.ts';
 import { type ContainerRequest, type PodRequest, podMemory } from '../request.ts';
 import { type Hint, type NodeMask, type ResourceHints, nodeCount, nodeSets } from '../topology/hint.ts';
@@ -27,6 +28,14 @@ export function containerMemoryHints(
 export function podMemoryHints(machine: Machine, ledger: Ledger, pod: PodRequest): readonly ResourceHints[] {
   const requested = podMemory(pod);
   if (requested === undefined || Object.keys(requested).length === 0) return [];
+  if (pod.whole !== undefined) {
+    if (emptyMemoryPool(pod, pod.whole) !== undefined) {
+      return Object.keys(requested).map((resource) => ({ resource, hints: [] }));
+    }
+    const given = wholeOf(ledger.podMemory, pod.uid);
+    if (given !== undefined) return hintsAgain(machine, given, requested);
+    return forEach(requested, memoryHints(machine, ledger, { requested, reusable: {} }));
+  }
   for (const { name } of pod.containers) {
     const given = entryOf(ledger.memory, pod.uid, name);
     if (given !== undefined) return hintsAgain(machine, given, requested);
@@ -34,13 +43,14 @@ export function podMemoryHints(machine: Machine, ledger: Ledger, pod: PodRequest
   return forEach(requested, memoryHints(machine, ledger, { requested, reusable: {} }));
 }
 
-/** Sets of nodes that have the memory: a node alone, or nodes that provide memory together and to no others. */
+/** Sets of nodes that have the memory: a node alone, or nodes that provide memory together and to no others. None for no memory. */
 export function memoryHints(
   machine: Machine,
   ledger: Ledger,
   { requested, reusable }: { readonly requested: Readonly<Record<string, number>>; readonly reusable: ReusableMemory },
 ): readonly Hint[] {
   const amounts = Object.entries(requested);
+  if (amounts.length === 0) return [];
   let fewest = machine.nodes.length;
   const found: NodeMask[] = [];
   const every = maskOf(

@@ -1,12 +1,14 @@
 import { isSame } from '../cpu-set.ts';
-import type { Ledger, NodeMemory } from '../ledger.ts';
+import { type Ledger, type NodeMemory, wholeOf } from '../ledger.ts';
 import { type MemoryPolicy, reservedOn, unusedMemory } from './policy.ts';
 
 /** Why the ledger cannot be used with this policy on this machine, in the reference kubelet's words; undefined: it can. */
-export function memoryLedgerProblem(policy: MemoryPolicy, { nodes, memory }: Ledger): string | undefined {
+export function memoryLedgerProblem(policy: MemoryPolicy, { nodes, memory, podMemory }: Ledger): string | undefined {
   let expected = unusedMemory(policy);
   for (const [pod, containers] of Object.entries(memory)) {
-    for (const [container, blocks] of Object.entries(containers)) {
+    const whole = wholeOf(podMemory, pod);
+    // Of a pod that has its memory as a whole, only this is taken from the nodes.
+    for (const [container, blocks] of whole === undefined ? Object.entries(containers) : [['', whole] as const]) {
       for (const block of blocks) {
         const uses = `[memorymanager] (pod: ${pod}, container: ${container}) the memory assignment uses`;
         const used = block.numaAffinity.map((id) => expected[id]);

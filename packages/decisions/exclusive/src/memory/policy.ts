@@ -3,9 +3,12 @@ import {
   type Ledger,
   type MemoryTable,
   type NodeMemory,
+  entriesOf,
   entryOf,
+  wholeOf,
   withEntry,
   withoutEntry,
+  withoutWhole,
 } from '../ledger.ts';
 import { isSame } from '../cpu-set.ts';
 import type { Machine } from '../machine.ts';
@@ -25,6 +28,8 @@ export interface MemoryPolicy {
 /** Why a container does not get its memory, in the reference kubelet's words. */
 export interface NoMemory {
   readonly problem: string;
+  /** The reason of the admission's refusal; missing: not expected. */
+  readonly reason?: 'EmptyPodSharedPoolError';
 }
 
 /** What a container gets, and the nodes that were chosen for all of its resources. */
@@ -73,13 +78,8 @@ export function allocatedMemory(
   if (requested === undefined || entryOf(ledger.memory, pod.uid, name) !== undefined) return ledger;
   const chosen = chosenNodes(policy, ledger, { requested, affinity, reusable });
   if ('problem' in chosen) return chosen;
-  if (isMixed(policy, ledger, chosen.mask)) {
-    return { problem: '[memorymanager] preferred hint violates NUMA node allocation' };
-  }
   const numaAffinity = nodesOf(policy.machine, chosen.mask);
-  const blocks = Object.entries(requested)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([type, size]): Block => ({ numaAffinity, type, size }));
+  const blocks = blocksOn(numaAffinity, requested);
   let { nodes } = ledger;
   for (const { type, size } of blocks) {
     const reused = reusableOn(reusable, chosen.mask, type);
@@ -89,13 +89,24 @@ export function allocatedMemory(
   return withSmallerInitBlocks({ ...ledger, nodes, memory }, pod, { container, blocks });
 }
 
-/** The ledger without a container's memory. */
+/** One block for each kind of memory. */
+export function blocksOn(numaAffinity: readonly number[], amounts: Readonly<Record<string, number>>): readonly Block[] {
+  return Object.entries(amounts)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([type, size]): Block => ({ numaAffinity, type, size }));
+}
+
+/** The ledger without a container's memory. That of a pod as a whole is free when its last container has none. */
 export function releasedMemory(ledger: Ledger, uid: string, container: string): Ledger {
   const blocks = entryOf(ledger.memory, uid, container);
   if (blocks === undefined) return ledger;
+  const memory = withoutEntry(ledger.memory, uid, container);
+  const whole = wholeOf(ledger.podMemory, uid);
+  if (whole !== undefined && Object.keys(entriesOf(memory, uid)).length > 0) return { ...ledger, memory };
   let { nodes } = ledger;
-  for (const block of blocks) nodes = freedOn(nodes, block);
-  return { ...ledger, nodes, memory: withoutEntry(ledger.memory, uid, container) };
+  for (const block of whole ?? blocks) nodes = freedOn(nodes, block);
+  const podMemory = whole === undefined ? ledger.podMemory : withoutWhole(ledger.podMemory, uid);
+  return { ...ledger, nodes, memory, podMemory };
 }
 
 /** Takes the memory from the nodes in their order, as far as each has it. */
@@ -139,8 +150,18 @@ function moved({ memoryMap }: NodeMemory, type: string, bytes: number): Pick<Nod
   return { memoryMap: { ...memoryMap, [type]: { ...table, free: free - bytes, reserved: reserved + bytes } } };
 }
 
-/** The nodes that were chosen for all resources, or more of them if these do not have the memory. */
-function chosenNodes(
+/** The nodes that were chosen for all resources, or more of them if these do not have the memory; none that break a group. */
+export function chosenNodes(
+  policy: MemoryPolicy,
+  ledger: Ledger,
+  question: Pick<MemoryQuestion, 'affinity' | 'reusable'> & { readonly requested: Readonly<Record<string, number>> },
+): Hint | NoMemory {
+  const chosen = sufficientNodes(policy, ledger, question);
+  if ('problem' in chosen || !isMixed(policy, ledger, chosen.mask)) return chosen;
+  return { problem: '[memorymanager] preferred hint violates NUMA node allocation' };
+}
+
+function sufficientNodes(
   policy: MemoryPolicy,
   ledger: Ledger,
   {

@@ -23,6 +23,7 @@ export function exclusive(config: KubeletConfiguration): object {
       beta: gates['CPUManagerPolicyBetaOptions'] !== false,
     },
     withoutQuota: gates['DisableCPUQuotaWithExclusiveCPUs'] !== false,
+    podLevel: gates['PodLevelResourceManagers'] === true && gates['PodLevelResources'] !== false,
     ...(config.cpuManagerReconcilePeriod > 0 && { reconcileMs: config.cpuManagerReconcilePeriod }),
     reservedCpus: config.reservedSystemCPUs,
     memoryPolicy: memoryManagerPolicy,

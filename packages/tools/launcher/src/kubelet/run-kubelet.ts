@@ -1,6 +1,14 @@
 import { type KubeletSettings, helpText, kubeletVersion, parseCommandLine } from '@kubus/kubelet-config';
 import { type Logger, toError } from '@kubus/ports';
-import { type AdjustableLogger, DEBUG_VERBOSITY, endAfter, endProcess, systemClock, version } from '@kubus/service-kit';
+import {
+  type AdjustableLogger,
+  DEBUG_VERBOSITY,
+  collectAtRest,
+  endAfter,
+  endProcess,
+  systemClock,
+  version,
+} from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -112,6 +120,7 @@ async function runNode(programs: string, settings: KubeletSettings, { logger, on
   const node = new KubeletNode({ dir, settings, placement, programs, logger, onLine });
   running.push(node);
   await node.start();
+  collectAtRest();
   logger.info({ node: dir.node }, 'The node is ready');
   manager.ready();
   manager.watch(() => node.isHealthy());

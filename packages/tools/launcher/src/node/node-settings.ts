@@ -198,10 +198,7 @@ export async function writeNodeConfig(
     },
     systemCgroups: nodeConfigSchema.shape.systemCgroups.parse({}),
     devices: { topologyPolicy: 'none', topologyScope: 'container' },
-    exclusive: {
-      ...{ cpuPolicy: 'none', cpuOptions: {}, gates: { alpha: false, beta: true }, withoutQuota: true },
-      ...{ reconcileMs: 10_000, reservedCpus: '', memoryPolicy: 'None', reservedMemory: [] },
-    },
+    exclusive: nodeConfigSchema.shape.exclusive.parse({}),
     userNamespaces: { idsPerPod: ID_UNIT },
     // The imported images exist in no registry, so they must not be collected.
     images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),

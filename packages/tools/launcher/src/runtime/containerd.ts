@@ -1,3 +1,4 @@
+import { toError } from '@kubus/ports';
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { callCriOnce } from '@kubus/node-images';
@@ -65,6 +66,9 @@ export async function startContainerd({
     command: inNetworkNamespace(dir.networkNamespace, [programs.containerd, '--config', dir.containerd.config]),
     env: { PATH: programs.path },
     log,
+  }).catch(async (cause: unknown) => {
+    // It may end before it can be recorded.
+    throw await notServing(toError(cause).message, log, cause);
   });
   const stop = async () => {
     await endProcesses([started.record], stopMs);
@@ -73,9 +77,14 @@ export async function startContainerd({
   const problem = await problemUntilServing(socket, started, startLimitMs);
   if (problem !== undefined) {
     await stop();
-    throw new LauncherError('ContainerdNotServing', `containerd ${problem}; ${log} ends with:\n${await endOf(log)}`);
+    throw await notServing(`containerd ${problem}`, log);
   }
   return { ...started, socket, stop };
+}
+
+async function notServing(problem: string, log: string, cause?: unknown): Promise<LauncherError> {
+  const message = `${problem}; ${log} ends with:\n${await endOf(log)}`;
+  return new LauncherError('ContainerdNotServing', message, { cause });
 }
 
 /** The node's containerd when it is already running, such as after its launcher was killed; else undefined. */

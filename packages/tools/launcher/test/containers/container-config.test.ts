@@ -5,7 +5,7 @@ import { type ContainerSettings, containerConfig } from '../../src/containers/co
 import { containerDir, linksOf } from '../../src/containers/container-dir.ts';
 import { KUBUS_USER, containerServices, userOf } from '../../src/containers/container-services.ts';
 import { readContainerDir, readInstallSettings } from '../../src/containers/environment.ts';
-import { nodeFlags, sharedNodeFlags } from '../../src/processes/node-program.ts';
+import { nodeFlags, nodeProgramEnv, sharedNodeFlags } from '../../src/processes/node-program.ts';
 import { testFolder } from '../support.ts';
 
 const base = { base: '/lib', runBase: '/run' };
@@ -145,10 +145,15 @@ describe('the environment of a container', () => {
   });
 });
 
-test('services run with the same Node.js options as under a launcher that starts all processes', async () => {
+test('services run with the same Node.js options and environment as under a launcher that starts all processes', async () => {
   const entryPoint = await readFile(join(import.meta.dirname, '../../container/kubus'), 'utf8');
   const flags = /^flags='(.*)'$/m.exec(entryPoint)?.[1]?.split(' ') ?? [];
   expect(flags).toEqual(nodeFlags);
   const more = /^shared_flags='(.*)'$/m.exec(entryPoint)?.[1]?.split(' ') ?? [];
   expect([...flags, ...more]).toEqual(sharedNodeFlags);
+  const env = /export (MALLOC.*?) #/
+    .exec(entryPoint)?.[1]
+    ?.split(' ')
+    .map((pair) => pair.split('='));
+  expect(Object.fromEntries(env ?? [])).toEqual(nodeProgramEnv);
 });

@@ -169,6 +169,12 @@ describe('the configuration of the services', () => {
       [],
       { exclusive: { memoryPolicy: 'Static', reservedMemory: [{ numaNode: 1, limits: { memory: 1_073_741_824 } }] } },
     ],
+    ['featureGates: {PodLevelResourceManagers: true}', [], { exclusive: { podLevel: true } }],
+    [
+      'featureGates: {PodLevelResourceManagers: true, PodLevelResources: false}',
+      [],
+      { exclusive: { podLevel: false } },
+    ],
     ['userNamespaces: {idsPerPod: 131072}', [], { userNamespaces: { idsPerPod: 131_072 } }],
     [
       'clusterDNS: [10.96.0.10]\nclusterDomain: cluster.local\nresolvConf: ""',
