@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { DRIVER, claimRig } from './claim-rig.ts';
 
 const rig = claimRig();
@@ -10,12 +10,22 @@ describe('the health of devices', () => {
   const ill = (devices: Record<string, string>) =>
     writeFileSync(path(`root/plugins/${DRIVER}/health/ill.json`), JSON.stringify(devices));
 
-  test('is what the driver reports, until it no longer does', async () => {
+  /** How many connections the driver has on the socket for calls. */
+  const connections = () => {
+    const sockets = readFileSync('/proc/net/unix', 'utf8')
+      .split('\n')
+      .map((line) => line.split(/ +/));
+    return sockets.filter(([, , , , , state, , of]) => state === '03' && of === path(`root/plugins/${DRIVER}/dra.sock`))
+      .length;
+  };
+
+  test('is what the driver reports, until it no longer does; it is asked over its one connection', async () => {
     await start();
     await startDriver();
     allocate('seen', ['device-0', 'device-1'], ['one']);
     await prepare('one', ['seen']);
     await changes.until(() => health()?.every(([state]) => state === 'Healthy') === true);
+    expect(connections()).toBe(1);
     ill({ 'device-1': 'too hot' });
     await changes.until(() => health()?.[1]?.[0] === 'Unhealthy');
     expect(health()).toEqual([

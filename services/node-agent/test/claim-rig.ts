@@ -93,7 +93,7 @@ export function claimRig() {
       config: { pods: { root: join(dir, 'root') } },
       ...{ bus: member.bus, clock, logger: silentLogger, metrics },
     } as unknown as ServiceContext;
-    const service = await ClaimService.start(context, { client, ended: new EndedPods(member.bus) });
+    const service = await ClaimService.start(context, { client, ended: new EndedPods(member.bus, clock) });
     life = { service, client, member };
   }
 

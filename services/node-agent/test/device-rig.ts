@@ -4,6 +4,7 @@ import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
 import {
   type DeviceAllocation,
   type DeviceResource,
+  type PodFailure,
   type PodWork,
   type PodWorkerReport,
   allocateDevices,
@@ -11,6 +12,7 @@ import {
   desiredPods,
   deviceAllocation,
   deviceResource,
+  evictPod,
   podWork,
   podWorker,
 } from '@kubus/contracts';
@@ -38,6 +40,8 @@ export class DeviceRig {
   /** The facts that readers have received. */
   readonly resources = new Map<string, DeviceResource>();
   readonly allocations = new Map<string, DeviceAllocation>();
+  /** Why pods were ended. */
+  readonly evicted = new Map<string, PodFailure>();
   life: { service: DeviceService; member: LocalMember } | undefined;
   readonly #broker = new LocalBroker('node0');
   readonly #asking: Bus;
@@ -50,6 +54,10 @@ export class DeviceRig {
     const loop = this.#broker.join('sync-loop', clock).bus;
     this.#asking = loop;
     this.works = loop.owner(podWork);
+    loop.serve(evictPod, ({ key, request: { failure } }) => {
+      this.evicted.set(key, failure);
+      return Promise.resolve({ evicted: true });
+    });
     this.workers = this.#broker.join('pod-workers', clock).bus.owner(podWorker);
     const sources = this.#broker.join('config-sources', clock).bus;
     const [configured, file] = [sources.owner(configuredSources), sources.owner(desiredPods.file)];
@@ -117,15 +125,15 @@ export class DeviceRig {
   }
 
   /** Requests the devices of a pod; returns those of each container. */
-  async ask(uid: string, requests: readonly ContainerRequest[], starting?: string) {
-    const request = { ref: refOf(uid), requests: [...requests], ...(starting !== undefined && { starting }) };
+  async ask(uid: string, requests: readonly ContainerRequest[], of: { starting?: string; lost?: string } = {}) {
+    const request = { ref: refOf(uid), requests: [...requests], ...of };
     const { containers } = (await this.#asking.call(allocateDevices, uid, request)).result;
     return Object.fromEntries(Object.entries(containers).map(([name, { envs }]) => [name, envs['TEST_DEVICES']]));
   }
 
   /** The error with which the pod is refused. */
-  async refusal(uid: string, requests: readonly ContainerRequest[], starting?: string) {
-    const error: unknown = await this.ask(uid, requests, starting).catch((thrown: unknown) => thrown);
+  async refusal(uid: string, requests: readonly ContainerRequest[], of: { starting?: string; lost?: string } = {}) {
+    const error: unknown = await this.ask(uid, requests, of).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(CommandFailed);
     const { code, message } = error as CommandFailed;
     return { code, message };

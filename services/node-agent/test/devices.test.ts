@@ -1,7 +1,8 @@
 // The devices of a node: which pods get them, and when they are free again.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { CommandFailed } from '@kubus/bus';
-import type { PodWork, PodWorkerReport } from '@kubus/contracts';
+import { CONFIG_SOURCE, type Pod, type PodWork, type PodWorkerReport } from '@kubus/contracts';
+import { pod as makePod } from '@kubus/pod-lifecycle/testing';
 import { DeviceRig, RESOURCE, counted, refOf } from './device-rig.ts';
 
 const MINUTE = 60_000;
@@ -89,10 +90,10 @@ describe('allocation', () => {
   test('the plugin’s preferred devices are used, and its PreStartContainer is called and can fail the start', async () => {
     await rig.start();
     const plugin = await rig.plug(['a', 'b', 'c'], { preferred: ['c'], preStart: true });
-    expect(await rig.ask('one', [counted('main', 1), counted('side', 1)], 'main')).toEqual({ main: 'c' });
+    expect(await rig.ask('one', [counted('main', 1), counted('side', 1)], { starting: 'main' })).toEqual({ main: 'c' });
     expect(await plugin.requests('preStart')).toEqual([{ devicesIds: ['c'] }]);
     await plugin.disturb({ method: 'preStart', what: 'fail' });
-    expect(await rig.refusal('one', [counted('main', 1), counted('side', 1)], 'main')).toEqual({
+    expect(await rig.refusal('one', [counted('main', 1), counted('side', 1)], { starting: 'main' })).toEqual({
       code: 'CreateContainerConfigError',
       message: 'rpc error: code = Unknown desc = preStart fails as the test wants',
     });
@@ -158,7 +159,7 @@ describe('plugins that disconnect and return', () => {
     expect(await plugin.requests('allocate')).toHaveLength(2);
   });
 
-  test('a plugin that does not register in time after a restart counts as disconnected', async () => {
+  test('a plugin that does not register in time after a restart counts as disconnected, its devices as none', async () => {
     await rig.start();
     const plugin = await rig.plug(['a']);
     await rig.stop();
@@ -167,7 +168,85 @@ describe('plugins that disconnect and return', () => {
     const one = rig.refusal('one', [counted('main', 1)]);
     await rig.clock.advance(10_000);
     expect((await one).message).toContain('no healthy devices present');
-    expect(rig.resources.get(RESOURCE)).toMatchObject({ gone: true, devices: [{ id: 'a' }] });
+    expect(rig.resources.get(RESOURCE)).toMatchObject({ gone: true, devices: [] });
+    const none = { capacity: { [RESOURCE]: '0' }, allocatable: { [RESOURCE]: '0' } };
+    expect(rig.life?.service.resources.amounts).toEqual(none);
+  });
+
+  test('a restart ends the grace period of a disconnected plugin’s devices', async () => {
+    await rig.start();
+    const plugin = await rig.plug(['a']);
+    await plugin.kill();
+    await rig.until(() => rig.resources.get(RESOURCE)?.gone === true);
+    await rig.stop();
+    await rig.start();
+    expect(rig.resources.get(RESOURCE)).toMatchObject({ gone: true, devices: [] });
+    expect((await rig.refusal('one', [counted('main', 1)])).message).toContain('no healthy devices present');
+  });
+});
+
+describe('a container with devices of before a restart', () => {
+  const pod = makePod({ containers: [{ name: 'main' }] }, { uid: 'one', name: 'one' });
+  const statically = { ...pod, metadata: { ...pod.metadata, annotations: { [CONFIG_SOURCE]: 'file' } } };
+  const restarted = async (desired: Pod, setup: { preStart?: boolean } = {}) => {
+    const more = {
+      source: 'api',
+      reason: 'desired',
+      worker: 'pod-workers-0',
+      firstSeen: '2030-01-01T00:00:00Z',
+    } as const;
+    rig.works.put('one', { ref: refOf('one'), work: 'sync', pod: desired, ...more }, { pod: 'one' });
+    await rig.start();
+    const plugin = await rig.plug(['a', 'b'], setup);
+    const given = await rig.ask('one', [counted('main', 1)], { starting: 'main' });
+    await rig.stop();
+    await plugin.kill();
+    await rig.start();
+    return { plugin, given };
+  };
+  const start = () => rig.ask('one', [counted('main', 1)], { starting: 'main' });
+
+  test('starts when its plugin is back', async () => {
+    const { plugin, given } = await restarted(pod);
+    const again = start();
+    await plugin.live();
+    expect(await again).toEqual(given);
+    await plugin.kill();
+    await rig.until(() => rig.resources.get(RESOURCE)?.gone === true);
+    expect(await start()).toEqual(given);
+    expect(rig.evicted.size).toBe(0);
+  });
+
+  test('fails with its pod when its plugin does not return, as after a boot', async () => {
+    await restarted(pod);
+    const again = rig.refusal('one', [counted('main', 1)], { starting: 'main' });
+    await rig.clock.advance(10_000);
+    const message = `Allocate failed due to no healthy devices present; cannot allocate unhealthy devices ${RESOURCE}, which is unexpected`;
+    expect(await again).toEqual({ code: 'CreateContainerConfigError', message });
+    const failure = { reason: 'UnexpectedAdmissionError', message: `Pod was rejected: ${message}` };
+    expect(rig.evicted.get('one')).toEqual(failure);
+  });
+
+  test('fails with its pod when the runtime has lost it, unless its plugin returns, and is not prepared for a start', async () => {
+    const { plugin } = await restarted(pod, { preStart: true });
+    const lost = () => rig.ask('one', [counted('main', 1)], { lost: 'main' });
+    const problem = rig.refusal('one', [counted('main', 1)], { lost: 'main' });
+    await rig.clock.advance(10_000);
+    expect((await problem).code).toBe('UnexpectedAdmissionError');
+    expect(rig.evicted.get('one')).toMatchObject({ reason: 'UnexpectedAdmissionError' });
+    rig.evicted.clear();
+    const starts = (await plugin.requests('preStart')).length;
+    await plugin.live();
+    await rig.until(() => rig.resources.get(RESOURCE)?.gone === false);
+    expect(await lost()).toEqual({});
+    expect([rig.evicted.size, (await plugin.requests('preStart')).length]).toEqual([0, starts]);
+  });
+
+  test('of a static pod starts without its plugin', async () => {
+    const { given } = await restarted(statically);
+    const again = start();
+    await rig.clock.advance(10_000);
+    expect(await again).toEqual(given);
   });
 });
 
@@ -195,7 +274,7 @@ describe('devices are freed', () => {
     expect(await rig.ask('two', [counted('main', 1)])).toEqual({ main: 'a' });
   });
 
-  test('when no service lists the pod any more and all have published their completion marks', async () => {
+  test('when no service lists the pod any more, all have published their completion marks, and nothing of it can be late', async () => {
     await rig.start();
     await rig.plug(['a']);
     await rig.ask('one', [counted('main', 1)]);
@@ -203,6 +282,8 @@ describe('devices are freed', () => {
     rig.workers.complete();
     expect(await rig.refusal('two', [counted('main', 1)])).toMatchObject({ code: 'UnexpectedAdmissionError' });
     rig.completeSources();
+    expect(await rig.refusal('two', [counted('main', 1)])).toMatchObject({ code: 'UnexpectedAdmissionError' });
+    await rig.clock.advance(30_000);
     await rig.until(() => !rig.allocations.has('one'));
     await rig.stop();
     await rig.start();

@@ -29,3 +29,23 @@ test('the status shows changed device health at once, and keeps the last health 
   // It is published, and no command follows.
   expect(node.bridge.done).toEqual(started);
 });
+
+test('a pod that starts nothing twice does not fail for a lost container before its devices have been checked', async () => {
+  const resources = { limits: { [GPU]: '1' } };
+  await node.work(podOf('a', { restartPolicy: 'Never' }, { resources }));
+  expect(node.status('a')?.phase).toBe('Running');
+  node.lostProblem = 'its devices are gone, and node-agent ends the pod for it';
+  node.bridge.vanish('a');
+  await node.quiet();
+  expect([node.lost, node.status('a')?.phase]).toEqual([['main'], 'Running']);
+  node.lostProblem = undefined;
+  await node.pass(2_000);
+  expect([node.lost, node.status('a')?.phase]).toEqual([['main', 'main'], 'Failed']);
+});
+
+test.each(['Always', 'OnFailure'])('a lost container that starts again is not checked (%s)', async (restartPolicy) => {
+  await node.work(podOf('a', { restartPolicy }, { resources: { limits: { [GPU]: '1' } } }));
+  node.bridge.vanish('a');
+  await node.quiet();
+  expect(node.lost).toEqual([]);
+});

@@ -95,6 +95,10 @@ export class ScriptedNode {
   readonly asked: string[] = [];
   /** What each container has for itself, by name. */
   cpusets: Record<string, { cpus?: string; mems?: string }> = {};
+  /** The containers of which node-agent is asked whether what they were given is still there, by name. */
+  readonly lost: string[] = [];
+  /** Why it is not. */
+  lostProblem: string | undefined;
   /** The claims that node-agent prepares; a text: why it does not. */
   claims: readonly PreparedClaim[] | string = [];
   /** What is asked for the claims of pods: `prepare`, `start` for a container, `unprepare`. */
@@ -113,8 +117,12 @@ export class ScriptedNode {
     const volumeManager = this.broker.join('volume-manager', this.clock).bus;
     this.#volumes = volumeManager.owner(podVolumes);
     volumeManager.serve(prepareSubPaths, async ({ request }) => ({ paths: await this.subPaths(request) }));
-    this.#nodeAgent.serve(allocateDevices, ({ request: { starting = '' } }) => {
-      this.asked.push(starting);
+    this.#nodeAgent.serve(allocateDevices, ({ request: { lost, starting = '' } }) => {
+      if (lost !== undefined) this.lost.push(lost);
+      else this.asked.push(starting);
+      if (lost !== undefined && this.lostProblem !== undefined) {
+        return Promise.reject(new KubusError('UnexpectedAdmissionError', this.lostProblem));
+      }
       const cpuset = this.cpusets[starting];
       const none = { envs: {}, mounts: [], devices: [], annotations: {}, cdiDevices: [] };
       return Promise.resolve({ containers: cpuset === undefined ? {} : { [starting]: { ...none, cpuset } } });

@@ -58,6 +58,7 @@ export class DeviceRequests {
       ref: podRefOf(pod),
       requests: [...deviceRequests(pod)],
       ...(exclusive !== undefined && { exclusive: [...exclusive.containers] }),
+      ...(exclusive?.whole !== undefined && { whole: exclusive.whole }),
     };
     for (;;) {
       try {

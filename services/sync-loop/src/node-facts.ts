@@ -1,6 +1,6 @@
 import { type AdmissionNode, safeSysctls, sysctlNamespace } from '@kubus/admission';
 import { defaultLabels } from '@kubus/node-status';
-import { ConfigError, type NodeConfig, architecture, nodeResources } from '@kubus/service-kit';
+import { ConfigError, type NodeConfig, architecture, nodeResources, podLevelOf } from '@kubus/service-kit';
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 
@@ -20,7 +20,11 @@ export function nodeFacts(config: NodeConfig): AdmissionNode {
     appArmor: hasAppArmor(),
     // Until the runtime reports otherwise.
     strictSupplementalGroups: false,
-    exclusive: { cpus: exclusive.cpuPolicy === 'static', memory: exclusive.memoryPolicy === 'Static' },
+    exclusive: {
+      cpus: exclusive.cpuPolicy === 'static',
+      memory: exclusive.memoryPolicy === 'Static',
+      podLevel: podLevelOf(config),
+    },
     limitedSwap: pods.swapBehavior === 'LimitedSwap',
   };
 }

@@ -48,12 +48,9 @@ export interface NoDevices {
  * the pod's init containers come first, then those close to the NUMA nodes chosen for the container; both are sorted this way.
  */
 export function deviceChoice(asked: DeviceQuestion): DeviceChoice | NoDevices {
-  const { resource, count, devices, inUse, reusable, affinity } = asked;
-  if (devices === undefined) return { problem: `cannot allocate unregistered device ${resource}` };
-  const healthy = devices.filter((device) => device.healthy);
-  if (healthy.length === 0) {
-    return { problem: `no healthy devices present; cannot allocate unhealthy devices ${resource}` };
-  }
+  const { resource, count, inUse, reusable, affinity } = asked;
+  const healthy = healthyDevices(asked);
+  if ('problem' in healthy) return healthy;
   const byId = new Map(healthy.map((device) => [device.id, device]));
   const again = byAffinity(
     reusable.flatMap((id) => byId.get(id) ?? []),
@@ -74,6 +71,30 @@ export function deviceChoice(asked: DeviceQuestion): DeviceChoice | NoDevices {
   const pool = isEnough ? aligned : others;
   const question = { available: [...fixed, ...pool], mustInclude: fixed, size: count };
   return { count, fixed, pool, question: fixed.length < count ? question : undefined };
+}
+
+/**
+ * Why a container that does not run cannot start with the devices that it was given before the agent started (behaviour:resource-managers,
+ * Device plugin): the machine may have booted since, and its plugin be missing. Undefined: it can.
+ */
+export function keptDevicesProblem(
+  asked: Pick<DeviceQuestion, 'resource' | 'devices'>,
+  had: readonly string[],
+): string | undefined {
+  const healthy = healthyDevices(asked);
+  if ('problem' in healthy) return healthy.problem;
+  if (had.every((id) => healthy.some((device) => device.id === id))) return undefined;
+  return `previously allocated devices are no longer healthy; cannot allocate unhealthy devices ${asked.resource}`;
+}
+
+function healthyDevices({
+  resource,
+  devices,
+}: Pick<DeviceQuestion, 'resource' | 'devices'>): readonly KnownDevice[] | NoDevices {
+  if (devices === undefined) return { problem: `cannot allocate unregistered device ${resource}` };
+  const healthy = devices.filter((device) => device.healthy);
+  if (healthy.length > 0) return healthy;
+  return { problem: `no healthy devices present; cannot allocate unhealthy devices ${resource}` };
 }
 
 /** The devices that a container gets: those that its plugin prefers, as far as they are available, and others for the rest. */

@@ -5,6 +5,7 @@ export {
   type PreferenceQuestion,
   chosenDevices,
   deviceChoice,
+  keptDevicesProblem,
 } from './choose.ts';
 export { deviceHealth } from './health.ts';
 export { mergedDevices } from './merge.ts';

@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { type DeviceQuestion, type KnownDevice, chosenDevices, deviceChoice } from '../src/index.ts';
+import {
+  type DeviceQuestion,
+  type KnownDevice,
+  chosenDevices,
+  deviceChoice,
+  keptDevicesProblem,
+} from '../src/index.ts';
 
 const device = (id: string, ...numaNodes: number[]): KnownDevice => ({ id, healthy: true, numaNodes });
 const sick = (id: string): KnownDevice => ({ ...device(id), healthy: false });
@@ -35,6 +41,17 @@ describe('a request for devices is refused', () => {
   ])('with the reference’s message: %s', (problem, count, devices, more) => {
     expect(ask(count, devices, more)).toEqual({ problem });
   });
+});
+
+test('devices of before a restart have to be healthy again', () => {
+  const problem = (devices: readonly KnownDevice[] | undefined) =>
+    keptDevicesProblem({ resource: 'r', devices }, ['a']);
+  expect(problem([device('a'), sick('b')])).toBeUndefined();
+  expect(problem(undefined)).toBe('cannot allocate unregistered device r');
+  expect(problem([sick('a')])).toBe('no healthy devices present; cannot allocate unhealthy devices r');
+  expect(problem([sick('a'), device('b')])).toBe(
+    'previously allocated devices are no longer healthy; cannot allocate unhealthy devices r',
+  );
 });
 
 const four = [device('a', 0), device('b', 1), device('c', 1), device('d')];

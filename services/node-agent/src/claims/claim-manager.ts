@@ -45,6 +45,8 @@ export interface ClaimManagerOptions {
   readonly healths: DeviceHealths;
   /** Undefined: the node has no API server, and so no resource claims. */
   readonly client: KubeRequester | undefined;
+  /** Called before anything is prepared for a pod. */
+  readonly requested: (uid: string) => void;
   /** Whether a pod has ended. */
   readonly isEnded: (uid: string) => boolean;
   /** Measures what is done for a pod. */
@@ -75,6 +77,7 @@ export class ClaimManager {
     const { bus, timed } = options;
     bus.serve(prepareClaims, (command) => {
       command.begin();
+      options.requested(command.key);
       return answered('prepare dynamic resources', () =>
         timed('PrepareResources', () => this.#pods.run(command.key, () => this.#prepare(command.request, command))),
       );

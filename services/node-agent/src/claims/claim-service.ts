@@ -61,6 +61,7 @@ export class ClaimService {
     const manager = new ClaimManager({
       ...{ bus, clock, logger, checkpoint, ledger, drivers, healths, client },
       fact: bus.owner(claimUse),
+      requested: (uid) => ended.requested(uid),
       isEnded: (uid) => ended.has(uid),
       timed: async (operation, work) => {
         const begin = clock.now();

@@ -36,11 +36,10 @@ export class SliceWiper {
     this.#waiting.delete(driver);
   }
 
-  /** The driver cannot be called. The grace begins when it is said first. */
+  /** The driver cannot be called. The grace begins when it is said first, and again when it is said after the slices were removed. */
   gone(driver: string): void {
-    if (this.#away.has(driver)) return;
     this.#away.add(driver);
-    this.#later(driver, GRACE_MS, 1);
+    if (!this.#waiting.has(driver)) this.#later(driver, GRACE_MS, 1);
   }
 
   stop(): void {
@@ -49,6 +48,7 @@ export class SliceWiper {
   }
 
   #later(driver: string, ms: number, attempt: number): void {
+    this.#waiting.get(driver)?.();
     const cancel = this.#options.clock.after(ms, () => {
       this.#waiting.delete(driver);
       void this.#wipe(driver, attempt);

@@ -14,7 +14,7 @@ import {
   nextReusable,
   podCounts,
 } from '@kubus/device-manager';
-import type { PodRequest, ResourceHints } from '@kubus/exclusive';
+import type { PodRequest, ResourceHints, WholePod } from '@kubus/exclusive';
 import { Lanes } from '@kubus/flow';
 import { KubusError, type Logger, toError } from '@kubus/ports';
 import type { ExclusiveThings } from '../exclusive/exclusive-things.ts';
@@ -22,6 +22,7 @@ import type { ExclusiveTurn } from '../exclusive/exclusive-turn.ts';
 import { shownMerge } from '../exclusive/shown-merge.ts';
 import type { DeviceAllocations, DevicesOfContainer } from './device-allocations.ts';
 import { type DeviceResources, type ReadyResource, topologyOf } from './device-resources.ts';
+import type { EarlierDevices } from './earlier-devices.ts';
 
 /** What a container wants for itself, as in the message. */
 type ExclusiveRequest = Omit<PodRequest['containers'][number], 'memory'> & {
@@ -32,7 +33,9 @@ interface AllocationRequest {
   readonly ref: PodRef;
   readonly requests: readonly ContainerRequest[];
   readonly exclusive?: readonly ExclusiveRequest[] | undefined;
+  readonly whole?: WholePod | undefined;
   readonly starting?: string | undefined;
+  readonly lost?: string | undefined;
 }
 
 type AllocatedResource = DevicesOfContainer['resources'][number];
@@ -56,8 +59,12 @@ export interface DeviceManagerOptions {
   readonly allocations: DeviceAllocations;
   /** Undefined: no container has CPUs or memory for itself. */
   readonly exclusive: ExclusiveThings | undefined;
+  /** Undefined: what was given before this process started is not checked. */
+  readonly earlier?: EarlierDevices;
   readonly topology: Topology;
   readonly topologyScope: TopologyScope;
+  /** Called before anything is given to a pod. */
+  readonly requested: (uid: string) => void;
   /** Whether a pod has ended. */
   readonly isEnded: (uid: string) => boolean;
   /** Runs a plugin call for devices of a resource and measures it. */
@@ -96,12 +103,18 @@ export class DeviceManager {
   async #serve(command: CommandContext<AllocationRequest>) {
     const { key, request } = command;
     command.begin();
-    const { starting } = request;
+    const { lost, starting } = request;
     try {
+      if (lost !== undefined) {
+        const had = this.#options.allocations.get(key)?.containers.find(({ name }) => name === lost);
+        if (had !== undefined) await this.#options.earlier?.check(request.ref, had, command.cause);
+        return { containers: {} };
+      }
+      this.#options.requested(key);
       const given = await this.#allocate(key, request, command.cause);
       this.sweep(key);
       const containers = given.filter(({ name }) => starting === undefined || name === starting);
-      if (starting !== undefined) for (const container of containers) await this.#preStart(container);
+      if (starting !== undefined) for (const container of containers) await this.#start(command, container);
       return { containers: this.#answer(key, request, containers) };
     } catch (error) {
       throw starting === undefined
@@ -159,7 +172,7 @@ export class DeviceManager {
   /** Undefined: the pod wants no CPUs or memory for itself, or the node gives none. */
   async #turn(
     uid: string,
-    { requests, exclusive, starting }: AllocationRequest,
+    { requests, exclusive, whole, starting }: AllocationRequest,
     cause: Cause,
   ): Promise<ExclusiveTurn | undefined> {
     if (exclusive === undefined || this.#options.exclusive === undefined) return undefined;
@@ -168,7 +181,7 @@ export class DeviceManager {
     const known = await this.#readyDevices(this.#known(counts));
     const had = this.#options.allocations.get(uid)?.containers.flatMap(({ resources }) => resources) ?? [];
     const devices = () => this.#hints(known, { had, reusable: new Map() });
-    return this.#options.exclusive.begin({ pod: { uid, containers }, starting, cause, devices });
+    return this.#options.exclusive.begin({ pod: { uid, containers, whole }, starting, cause, devices });
   }
 
   async #container(
@@ -327,9 +340,10 @@ export class DeviceManager {
     return plugin.preferred(question);
   }
 
-  /** Calls the plugins that request it before a container starts. */
-  async #preStart({ resources }: DevicesOfContainer): Promise<void> {
-    for (const { resource, devices } of resources) {
+  /** Checks what a container has, and calls the plugins that request it before a container starts. */
+  async #start({ request, cause }: CommandContext<AllocationRequest>, container: DevicesOfContainer): Promise<void> {
+    await this.#options.earlier?.check(request.ref, container, cause);
+    for (const { resource, devices } of container.resources) {
       const { plugin, options } = await this.#options.resources.ready(resource);
       if (!options.preStart) continue;
       if (plugin === undefined)
@@ -348,7 +362,12 @@ function nodesOf(devices: readonly KnownDevice[] | undefined, id: string): reado
 }
 
 /** Reasons of errors whose message already says all of it. */
-const ADMISSION_REASONS = ['TopologyAffinityError', 'SMTAlignmentError', 'UnexpectedAdmissionError'];
+const ADMISSION_REASONS = [
+  'EmptyPodSharedPoolError',
+  'SMTAlignmentError',
+  'TopologyAffinityError',
+  'UnexpectedAdmissionError',
+];
 
 /** Why the node does not admit the pod, in the reference kubelet's words. */
 function refusal(error: unknown): KubusError {

@@ -10,7 +10,8 @@ import type { DeviceCheckpointFile } from './device-checkpoint.ts';
 const GRACE_MS = 300_000;
 /**
  * How long plugins have to register again after a restart of this process, in milliseconds. Until then their devices
- * count as before, and a pod that needs one waits.
+ * count as before, and a pod that needs one waits. After that they count as none: as with the reference kubelet, the
+ * grace period is for plugins that were connected to this process.
  */
 const RETURN_MS = 10_000;
 
@@ -26,8 +27,8 @@ export const resourceRecordSchema = z.object({
 /** The state of one resource. */
 interface Resource {
   readonly devices: readonly KnownDevice[];
-  /** `returning`: its plugin was connected before this process started. */
-  readonly state: 'connected' | 'returning' | 'disconnected';
+  /** `returning`: its plugin was connected before this process started. `expired`: disconnected for longer than the grace period. */
+  readonly state: 'connected' | 'returning' | 'disconnected' | 'expired';
   /** Whether its plugin requests a call before containers start. */
   readonly preStart: boolean;
   /** The plugin that registered last; undefined when that was before this process started. */
@@ -96,7 +97,7 @@ export class DeviceResources {
   get healthy(): Record<string, string[]> {
     const all = [...this.#resources].map(([resource, { devices, state }]): [string, string[]] => [
       resource,
-      devices.filter(({ healthy }) => healthy && state !== 'disconnected').map(({ id }) => id),
+      devices.filter(({ healthy }) => healthy && !isGone(state)).map(({ id }) => id),
     ]);
     return Object.fromEntries(all);
   }
@@ -135,7 +136,7 @@ export class DeviceResources {
     return {
       devices: isConnected
         ? devices
-        : devices.length === 0
+        : state === undefined || state === 'expired'
           ? undefined
           : devices.map((one) => ({ ...one, healthy: false })),
       plugin: isConnected ? registered?.plugin : undefined,
@@ -157,7 +158,8 @@ export class DeviceResources {
       return;
     }
     const { resource, devices, gone, preStart } = parsed.data;
-    this.#restore(resource, { devices, state: gone ? 'disconnected' : 'returning', preStart, registered: undefined });
+    const state = gone ? (devices.length === 0 ? 'expired' : 'disconnected') : 'returning';
+    this.#restore(resource, { devices: gone ? [] : devices, state, preStart, registered: undefined });
   }
 
   /** A plugin has registered the resource with the reference kubelet. It has no devices until the plugin registers again. */
@@ -171,19 +173,19 @@ export class DeviceResources {
     this.#resources.set(resource, found);
     fact.put(resource, factOf(resource, found));
     if (found.state === 'disconnected') this.#awaitEnd(resource);
-    else
-      this.#pending.set(
-        resource,
-        clock.after(RETURN_MS, () => this.#disconnect(resource)),
-      );
+    if (found.state !== 'returning') return;
+    this.#pending.set(
+      resource,
+      clock.after(RETURN_MS, () => this.#disconnect(resource, [])),
+    );
   }
 
-  /** Its devices can no longer be allocated, and count as none after the grace period. */
-  #disconnect(resource: string): void {
+  /** Its devices can no longer be allocated, and count as none after the grace period, or at once if there are none. */
+  #disconnect(resource: string, devices = this.#resources.get(resource)?.devices): void {
     const found = this.#resources.get(resource);
-    if (found === undefined || this.#stopped) return;
+    if (found === undefined || devices === undefined || this.#stopped) return;
     this.#pending.get(resource)?.();
-    this.#set(resource, { ...found, state: 'disconnected' });
+    this.#set(resource, { ...found, devices, state: 'disconnected' });
     this.#awaitEnd(resource);
   }
 
@@ -192,7 +194,7 @@ export class DeviceResources {
       resource,
       this.#options.clock.after(GRACE_MS, () => {
         const found = this.#resources.get(resource);
-        if (found !== undefined) this.#set(resource, { ...found, devices: [] });
+        if (found !== undefined) this.#set(resource, { ...found, devices: [], state: 'expired' });
       }),
     );
   }
@@ -201,7 +203,7 @@ export class DeviceResources {
     const { fact, logger, records, changed } = this.#options;
     this.#resources.set(resource, found);
     const { devices, state, preStart } = found;
-    const record = { version: 1, resource, devices, gone: state === 'disconnected', preStart };
+    const record = { version: 1, resource, devices, gone: isGone(state), preStart };
     records.put(resource, record).catch((error: unknown) => {
       logger.error({ resource, err: toError(error) }, 'cannot write the record of a device resource');
     });
@@ -222,8 +224,12 @@ function factOf(resource: string, { devices, state }: Resource): DeviceResource 
   return {
     resource,
     devices: devices.map(({ id, healthy, numaNodes }) => ({ id, healthy, ...topologyOf(numaNodes) })),
-    gone: state === 'disconnected',
+    gone: isGone(state),
   };
+}
+
+function isGone(state: Resource['state']): boolean {
+  return state === 'disconnected' || state === 'expired';
 }
 
 /** A device's NUMA nodes, as published in facts. */

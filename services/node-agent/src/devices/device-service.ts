@@ -13,6 +13,7 @@ import { DeviceAllocations } from './device-allocations.ts';
 import { DeviceCheckpointFile } from './device-checkpoint.ts';
 import { DeviceManager } from './device-manager.ts';
 import { DeviceResources } from './device-resources.ts';
+import { EarlierDevices } from './earlier-devices.ts';
 import { EndedPods } from './ended-pods.ts';
 import { machineTopology } from './numa-nodes.ts';
 
@@ -59,17 +60,24 @@ export class DeviceService {
     checkpoint.follow(() => ({ allocations: allocations.all, resources: resources.healthy }));
     const exclusive = await ExclusiveThings.start({
       ...{ node: config.node, settings: exclusiveSettings(config), clock, logger },
-      files: new ExclusiveState(root, { cpu: config.exclusive.cpuPolicy, memory: config.exclusive.memoryPolicy }),
+      podLevel: config.exclusive.podLevel,
+      files: new ExclusiveState(root, {
+        cpu: config.exclusive.cpuPolicy,
+        memory: config.exclusive.memoryPolicy,
+        podLevel: config.exclusive.podLevel,
+      }),
       readMachine: () => readMachine(sys),
       ...{ pool: bus.owner(cpuPool), topology: bus.owner(nodeTopology) },
     });
     exclusive?.metrics.show(metrics);
     const seconds = new Distribution(DEFAULT_BUCKETS);
-    const ended = new EndedPods(bus);
+    const ended = new EndedPods(bus, clock);
     const manager = new DeviceManager({
       ...{ bus, logger, resources, allocations, exclusive },
+      earlier: new EarlierDevices({ bus, clock, resources, allocations }),
       topology: machineTopology(config.devices, join(sys, 'devices/system/node')),
       topologyScope: config.devices.topologyScope,
+      requested: (uid) => ended.requested(uid),
       isEnded: (uid) => ended.has(uid),
       timed: async (resource, call) => {
         const begin = clock.now();

@@ -38,13 +38,14 @@ export async function containerDevices(sync: DeviceSync, pod: Pod, container: Co
 /** What is allocated to a container of the pod. See {@link containerDevices}. */
 export async function ownThings(sync: DeviceSync, pod: Pod, name: string): Promise<DeviceSettings> {
   const requests = [...deviceRequests(pod)];
-  const exclusive = sync.exclusive && exclusiveRequest(pod, sync.exclusive)?.containers;
+  const { containers: exclusive, whole } = (sync.exclusive && exclusiveRequest(pod, sync.exclusive)) ?? {};
   const isExclusive =
     exclusive?.some((one) => one.name === name && (one.cpus > 0 || one.memory !== undefined)) === true;
   if (!isExclusive && requests.every((one) => one.name !== name)) return {};
   const request = {
     ...{ ref: podRefOf(pod), requests, starting: name },
     ...(exclusive !== undefined && { exclusive: [...exclusive] }),
+    ...(whole !== undefined && { whole }),
   };
   const { bus, ref, runtime } = sync;
   try {

@@ -7,6 +7,7 @@ import type { StartSync } from '../containers/container-start.ts';
 import { newestOf } from '../containers/past-runs.ts';
 import { stopContainers } from '../containers/container-stop.ts';
 import { updateCpuSets } from '../devices/cpu-sets.ts';
+import { type LastStatus, checkLostDevices } from '../devices/lost-devices.ts';
 import { searchImages } from '../images/images.ts';
 import { type ResizePodSync, resizePod } from '../resize/resize.ts';
 import type { SandboxSync } from '../sandbox/sandbox.ts';
@@ -25,6 +26,7 @@ export type SyncPodSync = StartSync &
   NodeSync &
   ResizePodSync &
   StatusSync &
+  LastStatus &
   Pick<WorkerDeps, 'deadContainers' | 'pastRuns' | 'restartAllContainers'> & {
     /** The newest results of the pod's probes. */
     readonly probes: () => ProbeResults;
@@ -40,6 +42,7 @@ export async function syncPod(sync: SyncPodSync, pod: Pod): Promise<boolean> {
   let failure: TryAgain | undefined;
   for (let started = true; ;) {
     const runtime = await sync.beforeStart();
+    await sync.withStatusHeld(() => checkLostDevices(sync, pod, runtime));
     if (isTerminal(sync.publishStatus())) return true;
     const plan = resizePlan(pod, sync.resize.sizes, runtime);
     const actions = podActions(pod, runtime, {

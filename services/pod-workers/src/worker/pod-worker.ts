@@ -295,6 +295,7 @@ export class PodWorker {
       ref: this.ref,
       pod: work.pod,
       evicted: this.#status.evicted,
+      lastStatus: this.#status.status,
       userNamespace: work.userNamespace,
       runtime: this.#runtime,
       logger: this.#logger,

@@ -2,11 +2,14 @@ import type { ClaimDevice } from '@kubus/contracts';
 import type { HealthReport } from '@kubus/dra';
 import { type Cancel, KubusError } from '@kubus/ports';
 import { DRAPluginService, type Device } from '@kubus/proto/dra-grpc';
-import { type DeviceHealth, DRAResourceHealthService } from '@kubus/proto/dra-health-grpc';
+import {
+  type DeviceHealth,
+  DRAResourceHealthService,
+  type NodeWatchResourcesResponse,
+} from '@kubus/proto/dra-health-grpc';
 import { DRAPluginService as BetaPluginService } from '@kubus/proto/dra-v1beta1-grpc';
-import { callPlugin } from '../registration/call.ts';
-import { watchConnection } from '../registration/connection.ts';
-import { followPlugin } from '../registration/stream.ts';
+import type { CallTerms } from '../registration/call.ts';
+import { PluginConnection } from '../registration/connection.ts';
 import type { DraService } from './registration.ts';
 
 /** How long a driver may take for a call, in milliseconds, as in the reference kubelet. */
@@ -42,13 +45,15 @@ export class DraPlugin {
   /** Path of its socket. */
   readonly socket: string;
   readonly #service: DraService;
-  readonly #limitMs: number;
+  readonly #terms: CallTerms;
+  readonly #connection: PluginConnection;
 
   /** @param limitMs how long a call may take */
   constructor(socket: string, service: DraService, limitMs = LIMIT_MS) {
     this.socket = socket;
+    this.#connection = new PluginConnection(socket);
     this.#service = service;
-    this.#limitMs = limitMs;
+    this.#terms = { limitMs };
   }
 
   /** The full name of a method, as the reference kubelet's metrics have it. */
@@ -57,27 +62,24 @@ export class DraPlugin {
     return method === 'NodePrepareResources' ? service.nodePrepareResources.path : service.nodeUnprepareResources.path;
   }
 
-  /** Follows whether a process answers on its socket. See {@link watchConnection}. */
+  /** Follows whether a process answers on its socket. See {@link PluginConnection}. */
   watch(changed: (connected: boolean) => void): Cancel {
-    return watchConnection(this.socket, changed);
+    return this.#connection.watch(changed);
   }
 
   /** Follows the health of the driver's devices, all of them each time. The error `UNIMPLEMENTED`: the driver does not report any. */
   watchHealth({ devices, ended }: HealthListener): Cancel {
-    return followPlugin(
-      this.socket,
-      DRAResourceHealthService.nodeWatchResources,
-      {},
-      { message: (list) => devices(list.devices.slice(0, MOST_REPORTED).map(healthReport)), ended },
-    );
+    const message = (list: NodeWatchResourcesResponse) =>
+      devices(list.devices.slice(0, MOST_REPORTED).map(healthReport));
+    return this.#connection.follow(DRAResourceHealthService.nodeWatchResources, {}, { message, ended });
   }
 
   /** Has the driver prepare claims, in one call; returns the devices that it has prepared, by the UID of their claim. */
   async prepare(claims: readonly DriverClaim[]): Promise<ReadonlyMap<string, readonly ClaimDevice[]>> {
     const request = requestFor(claims);
     const answer = this.#isBeta
-      ? await callPlugin(this.#callee, BetaPluginService.nodePrepareResources, request)
-      : await callPlugin(this.#callee, DRAPluginService.nodePrepareResources, request);
+      ? await this.#connection.call(this.#terms, BetaPluginService.nodePrepareResources, request)
+      : await this.#connection.call(this.#terms, DRAPluginService.nodePrepareResources, request);
     checkAnswers(answer.claims, claims, 'NodePrepareResources');
     return new Map(Object.entries(answer.claims).map(([uid, { devices }]) => [uid, devices.map(claimDevice)]));
   }
@@ -86,17 +88,13 @@ export class DraPlugin {
   async unprepare(claims: readonly DriverClaim[]): Promise<void> {
     const request = requestFor(claims);
     const answer = this.#isBeta
-      ? await callPlugin(this.#callee, BetaPluginService.nodeUnprepareResources, request)
-      : await callPlugin(this.#callee, DRAPluginService.nodeUnprepareResources, request);
+      ? await this.#connection.call(this.#terms, BetaPluginService.nodeUnprepareResources, request)
+      : await this.#connection.call(this.#terms, DRAPluginService.nodeUnprepareResources, request);
     checkAnswers(answer.claims, claims, 'NodeUnprepareResources');
   }
 
   get #isBeta(): boolean {
     return this.#service === 'v1beta1.DRAPlugin';
-  }
-
-  get #callee() {
-    return { socket: this.socket, limitMs: this.#limitMs };
   }
 }
 

@@ -1,14 +1,18 @@
 import { Client, Metadata, type MethodDefinition, type ServiceError, credentials } from '@grpc/grpc-js';
 import { PluginCallError } from './plugin-call-error.ts';
 
-/** A socket for calls. */
-export interface Callee {
-  /** Path of the unix socket. */
-  readonly socket: string;
+/** How a call is made. */
+export interface CallTerms {
   /** Time limit of a call in milliseconds. */
   readonly limitMs: number;
   /** Also waits for a socket on which no process listens yet. Otherwise the call fails at once. */
   readonly waits?: boolean;
+}
+
+/** A socket for calls. */
+export interface Callee extends CallTerms {
+  /** Path of the unix socket. */
+  readonly socket: string;
 }
 
 /**
@@ -17,39 +21,53 @@ export interface Callee {
  * restarts. Throws {@link PluginCallError}; `UNAVAILABLE` when no process listens.
  */
 export async function callPlugin<Request, Response>(
-  { socket, limitMs, waits = false }: Callee,
-  { path, requestSerialize, responseDeserialize }: MethodDefinition<Request, Response>,
+  { socket, ...terms }: Callee,
+  method: MethodDefinition<Request, Response>,
   request: Request,
 ): Promise<Response> {
   const client = pluginClient(socket);
-  // The library takes a deadline and sends the plugin the remaining time.
-  const options = { deadline: Date.now() + limitMs };
   try {
-    return await new Promise((resolve, reject) => {
-      const answered = (error: ServiceError | null, response?: Response) => {
-        if (error === null) resolve(response as Response);
-        else reject(new PluginCallError(path, error, error));
-      };
-      client.makeUnaryRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
-        request,
-        new Metadata({ waitForReady: waits }),
-        options,
-        answered,
-      );
-    });
+    return await callOver(client, terms, method, request);
   } finally {
     client.close();
   }
 }
 
-/** A connection to a plugin's socket that nothing else uses. The caller closes it. */
-export function pluginClient(socket: string): Client {
+/** One call over a connection. See {@link callPlugin}. */
+export function callOver<Request, Response>(
+  client: Client,
+  { limitMs, waits = false }: CallTerms,
+  { path, requestSerialize, responseDeserialize }: MethodDefinition<Request, Response>,
+  request: Request,
+): Promise<Response> {
+  // The library takes a deadline and sends the plugin the remaining time.
+  const options = { deadline: Date.now() + limitMs };
+  return new Promise((resolve, reject) => {
+    const answered = (error: ServiceError | null, response?: Response) => {
+      if (error === null) resolve(response as Response);
+      else reject(new PluginCallError(path, error, error));
+    };
+    client.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      request,
+      new Metadata({ waitForReady: waits }),
+      options,
+      answered,
+    );
+  });
+}
+
+/**
+ * A connection to a plugin's socket that nothing else uses. The caller closes it.
+ *
+ * @param againMs how long it takes at most until it is tried again, in milliseconds
+ */
+export function pluginClient(socket: string, againMs = 10_000): Client {
   return new Client(`unix:${socket}`, credentials.createInsecure(), {
     'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': 10_000,
+    'grpc.max_reconnect_backoff_ms': againMs,
     'grpc.enable_retries': 0,
     'grpc.enable_channelz': 0,
     'grpc.service_config_disable_resolution': 1,

@@ -144,13 +144,24 @@ export const allocateDevices = command({
         }),
       )
       .optional(),
+    /** What the pod wants as a whole, which its containers divide; missing: they want all. */
+    whole: z
+      .object({
+        /** 0: no whole number of them. */
+        cpus: z.int().nonnegative(),
+        /** Bytes by resource. */
+        memory: z.record(z.string(), z.number().positive()),
+      })
+      .optional(),
     /** This container is about to start: plugins that require it get a PreStartContainer call. */
     starting: z.string().optional(),
+    /** The runtime has lost this container, and it does not start again: what it was given is checked as before a start, and nothing is allocated. */
+    lost: z.string().optional(),
   }),
   result: z.object({
     /** By container name: the containers that have devices, CPUs or memory of their own; where one is starting, only that one. */
     containers: z.record(z.string(), containerDevicesSchema),
   }),
   about:
-    'Allocate devices, and CPUs and memory of their own, to the containers of a pod, or return those that are already allocated. Resources that no device plugin has ever reported are ignored. Fails with the reason UnexpectedAdmissionError, TopologyAffinityError or SMTAlignmentError when the node cannot admit the pod, and with CreateContainerConfigError when a plugin prevents a container from starting.',
+    'Allocate devices, and CPUs and memory of their own, to the containers of a pod, or return those that are already allocated. Resources that no device plugin has ever reported are ignored. Fails with the reason UnexpectedAdmissionError, TopologyAffinityError, SMTAlignmentError or EmptyPodSharedPoolError when the node cannot admit the pod, and with CreateContainerConfigError when a plugin prevents a container from starting.',
 });
