@@ -1,6 +1,6 @@
 export { defaultPod } from './defaults/defaults.ts';
 export type { ManifestNote } from './read/notes.ts';
-export { type Manifest, decodeManifest, readManifest } from './read/read-manifest.ts';
+export { type Manifest, decodeManifest, decodePod, readManifest } from './read/read-manifest.ts';
 export { type StaticOrigin, staticPod } from './static-pod.ts';
 export { referencedKinds } from './validation/api-references.ts';
 export { validatePod } from './validation/pod.ts';

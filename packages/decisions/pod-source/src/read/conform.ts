@@ -62,7 +62,7 @@ function conformObject(
   return given;
 }
 
-/** A copy of `value` with each member changed; members that become undefined are omitted. */
+/** A copy of `value` with each member changed; members that are or become undefined are omitted. */
 function conformMembers(
   value: Readonly<Record<string, unknown>>,
   change: (key: string, item: unknown) => unknown,
@@ -70,7 +70,7 @@ function conformMembers(
   const changed: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     // Setting this key would change the object's prototype.
-    if (key === '__proto__') continue;
+    if (key === '__proto__' || item === undefined) continue;
     const member = change(key, item);
     if (member !== undefined) changed[key] = member;
   }

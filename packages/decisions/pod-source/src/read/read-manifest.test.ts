@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { podSchema } from '@kubus/contracts';
 import fc from 'fast-check';
-import { decodeManifest, readManifest } from './read-manifest.ts';
+import { decodeManifest, decodePod, readManifest } from './read-manifest.ts';
 
 const origin = {
   path: '/etc/manifests/p.yaml',
@@ -330,5 +330,38 @@ describe('the notes of a manifest', () => {
       }),
       { numRuns: 60 },
     );
+  });
+});
+
+describe('a value of JSON', () => {
+  const manifest = (spec: object) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec });
+
+  test('is the pod that its text is', () => {
+    const value = manifest({
+      hostname: null,
+      terminationGracePeriodSeconds: 30,
+      containers: [{ name: 'c', image: 'i', future: [1], resources: { limits: { cpu: 0.5, memory: '1Gi' } } }],
+    });
+    const [decoded] = decodeManifest(JSON.stringify(value)).pods;
+    expect(decodePod(value)).toEqual({ pod: decoded?.pod, errors: [] });
+  });
+
+  test('has no member that is undefined', () => {
+    const spec = { containers: [{ name: 'c', image: undefined }], nodeName: undefined, nodeSelector: { a: undefined } };
+    expect(decodePod(manifest(spec)).pod?.spec).toEqual({ containers: [{ name: 'c' }], nodeSelector: {} });
+  });
+
+  test('is refused with the field that does not conform', () => {
+    expect(decodePod(manifest({ containers: [{ name: 1 }] }))).toMatchObject({
+      errors: [{ field: 'spec.containers[0].name', message: 'Invalid value: expected string, received number' }],
+    });
+  });
+
+  test('is refused when it is nested too deep, before its fields are looked at', () => {
+    let deep: object = {};
+    for (let level = 0; level < 200; level++) deep = { deep };
+    expect(decodePod(manifest(deep)).errors).toEqual([
+      expect.objectContaining({ message: 'nested more than 100 levels deep' }),
+    ]);
   });
 });

@@ -1,7 +1,7 @@
 import { type Pod, podSchema } from '@kubus/contracts';
 import { conform, issuePath } from './conform.ts';
 import { type ManifestDocument, parseDocuments } from './documents.ts';
-import { extentOf } from './extent.ts';
+import { MAX_DEPTH, extentOf } from './extent.ts';
 import { type ManifestNote, Notes } from './notes.ts';
 import { apiReferences } from '../validation/api-references.ts';
 import { type StaticOrigin, staticPod } from '../static-pod.ts';
@@ -55,6 +55,14 @@ export function decodeManifest(text: string): DecodedManifest {
   return { pods, errors: errors.list(), warnings: warnings.list() };
 }
 
+/** The pod of a value that JSON has given, conforming to the schema; the errors if it does not. Unknown fields stay. */
+export function decodePod(value: unknown): { readonly pod?: Pod; readonly errors: readonly ManifestNote[] } {
+  const errors = new Notes();
+  const document: ManifestDocument = { index: 0, value, lineOf: () => 1 };
+  const pod = podOf(value, { document, at: FieldPath.root }, errors, new Notes());
+  return { ...(pod && { pod }), errors: errors.list() };
+}
+
 function decode(text: string, errors: Notes, warnings: Notes): DecodedPod[] {
   const { documents, problems, oddities } = parseDocuments(text);
   for (const problem of problems) errors.add(problem);
@@ -64,23 +72,38 @@ function decode(text: string, errors: Notes, warnings: Notes): DecodedPod[] {
   }
   const pods: DecodedPod[] = [];
   for (const document of documents) {
-    const refuse: Refuse = (path, message) => errors.addField(document, path, message);
-    for (const { content, at } of podsIn(document.value, refuse)) {
-      const excess = excessOf(content);
-      if (excess !== undefined) {
-        refuse(at, excess);
-        continue;
-      }
-      const conformed = conform(content, podSchema, at, (path) => warnings.addField(document, path, 'unknown field'));
-      const parsed = podSchema.safeParse(conformed);
-      if (parsed.success) pods.push({ pod: parsed.data, document, at });
-      for (const issue of parsed.error?.issues ?? []) {
-        const message = issue.message.replace(/^Invalid input(: )?/, 'Invalid value: ');
-        refuse(issuePath(podSchema, issue.path, at), issue.code === 'invalid_union' ? NUMBER_OR_TEXT : message);
-      }
+    for (const { content, at } of podsIn(document.value, refusalIn(document, errors))) {
+      const pod = podOf(content, { document, at }, errors, warnings);
+      if (pod !== undefined) pods.push({ pod, document, at });
     }
   }
   return pods;
+}
+
+/** A pod of a document, if it conforms to the schema. */
+function podOf(
+  content: unknown,
+  { document, at }: Omit<DecodedPod, 'pod'>,
+  errors: Notes,
+  warnings: Notes,
+): Pod | undefined {
+  const refuse = refusalIn(document, errors);
+  const excess = excessOf(content);
+  if (excess !== undefined) {
+    refuse(at, excess);
+    return undefined;
+  }
+  const conformed = conform(content, podSchema, at, (path) => warnings.addField(document, path, 'unknown field'));
+  const parsed = podSchema.safeParse(conformed);
+  for (const issue of parsed.error?.issues ?? []) {
+    const message = issue.message.replace(/^Invalid input(: )?/, 'Invalid value: ');
+    refuse(issuePath(podSchema, issue.path, at), issue.code === 'invalid_union' ? NUMBER_OR_TEXT : message);
+  }
+  return parsed.data;
+}
+
+function refusalIn(document: ManifestDocument, errors: Notes): Refuse {
+  return (path, message) => errors.addField(document, path, message);
 }
 
 /** Values of one pod: forty times those of a large one. */
@@ -90,7 +113,8 @@ const MAX_POD_CHARACTERS = 1_500_000;
 
 /** Why a pod is refused before any of its fields is looked at. */
 function excessOf(content: unknown): string | undefined {
-  const { values, characters } = extentOf(content);
+  const { values, characters, depth } = extentOf(content);
+  if (depth > MAX_DEPTH) return `nested more than ${MAX_DEPTH} levels deep`;
   const excess = (count: number, of: string, limit: number) =>
     count > limit ? `Too long: ${count} ${of}: a pod may have at most ${limit}` : undefined;
   return excess(values, 'values', MAX_POD_VALUES) ?? excess(characters, 'characters', MAX_POD_CHARACTERS);

@@ -11,7 +11,6 @@ import type { FieldErrors, FieldPath } from './field.ts';
 import { dnsLabel, qualifiedName } from './names.ts';
 
 const standardResources = ['cpu', 'memory', 'ephemeral-storage'];
-const zero: Quantity = { nano: 0n, format: 'DecimalSI' };
 
 /** Parses a quantity; when the text is not one, reports the error and returns undefined. */
 export function checkQuantity(text: string, path: FieldPath, errors: FieldErrors): Quantity | undefined {
@@ -44,8 +43,9 @@ export function checkPodResources(spec: PodSpec, path: FieldPath, errors: FieldE
     if (!isPodLevelResource(name)) errors.unsupported(at, name, ['cpu', 'hugepages-', 'memory']);
   });
   for (const [name, total] of aggregateResources(spec, 'requests')) {
-    const own = parseQuantity(resources.requests?.[name] ?? '0') ?? zero;
-    if (total.nano <= own.nano) continue;
+    // What the pod does not request itself, as devices, its containers may.
+    const own = parseQuantity(resources.requests?.[name] ?? '');
+    if (own === undefined || total.nano <= own.nano) continue;
     const detail = `must be greater than or equal to aggregate container requests of ${formatQuantity(total)}`;
     errors.invalid(path.child('requests').key(name), formatQuantity(own), detail);
   }

@@ -119,6 +119,13 @@ describe('validation of pod-level resources', () => {
     expect(errorsOf({ spec: { containers, resources } })).toEqual(errors),
   );
 
+  test('leaves what a pod has not as a whole to its containers', () => {
+    const own = { cpu: 1, memory: '1Gi', 'ephemeral-storage': '1Gi', 'example.com/device': 1 };
+    const devices = [{ name: 'c', image: 'i', resources: { requests: own, limits: own } }];
+    const resources = { requests: { cpu: 1, memory: '1Gi' }, limits: { cpu: 1, memory: '1Gi' } };
+    expect(errorsOf({ spec: { containers: devices, resources } })).toEqual([]);
+  });
+
   test('reports the errors of overhead and claims', () => {
     expect(errorsOf({ spec: { overhead: { cpu: 'x' } } })).toEqual([
       'spec.overhead[cpu]: Invalid value: "x": quantities must match the regular expression \'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$\'',
