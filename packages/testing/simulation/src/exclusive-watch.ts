@@ -1,15 +1,20 @@
-import { type Ledger, cpuSet, cpuSetText, parseCpuSet } from '@kubus/exclusive';
+import { type Ledger, cpuSet, cpuSetText, memoryNodes, parseCpuSet, union } from '@kubus/exclusive';
 import { allocationRecordSchema } from '@kubus/node-agent/devices';
 import type { Disk } from './disk.ts';
 import type { Violation } from './invariants.ts';
-import { type PodPlan, ends, wantsCpus } from './pod-plan.ts';
+import { type PodPlan, ends } from './pod-plan.ts';
+import { type CpuUse, cpuUse, endsFirst } from './resource-plan.ts';
 import type { ModelContainer } from './runtime-things.ts';
 import type { RuntimeModel } from './runtime-model.ts';
-import { MACHINE } from './simulated-machine.ts';
+import { MACHINE, type WholeLevel } from './simulated-machine.ts';
 import { CPU_STATE, DEVICE_RECORDS, LEDGER, MEMORY_STATE, cpusIn, memoryIn } from './simulated-things.ts';
+import { cpuFaults, memoryFaults, poolOf } from './whole-things.ts';
 
 /** What the runtime may still do for a cri-bridge that has crashed ends within this time, in milliseconds. */
 const STRAY_MS = 100;
+
+type CpuLedger = Pick<Ledger, 'shared' | 'cpus' | 'podCpus'>;
+type MemoryLedger = Pick<Ledger, 'nodes' | 'memory' | 'podMemory'>;
 
 type WatchedDisk = Pick<Disk, 'keys' | 'observe' | 'value'>;
 type WatchedRuntime = Pick<RuntimeModel, 'observe' | 'pod' | 'uids'>;
@@ -20,6 +25,8 @@ type WatchedRuntime = Pick<RuntimeModel, 'observe' | 'pod' | 'uids'>;
  */
 export class ExclusiveWatch {
   readonly violations: Violation[] = [];
+  /** Where pods with resources of their own have theirs. */
+  readonly level: WholeLevel;
   readonly #disk: WatchedDisk;
   readonly #runtime: WatchedRuntime;
   readonly #plans: ReadonlyMap<string, PodPlan>;
@@ -35,18 +42,24 @@ export class ExclusiveWatch {
     readonly disk: WatchedDisk;
     readonly runtime: WatchedRuntime;
     readonly plans: ReadonlyMap<string, PodPlan>;
+    readonly level: WholeLevel;
     readonly now: () => number;
   }) {
     this.#disk = options.disk;
     this.#runtime = options.runtime;
     this.#plans = options.plans;
+    this.level = options.level;
     this.#now = options.now;
     this.#disk.observe((folder, key, text) => {
       if (folder !== LEDGER) return;
       if (key === CPU_STATE) this.#wroteCpus(cpusIn(text));
       if (key === MEMORY_STATE) this.#wroteMemory(memoryIn(text));
     });
-    this.#runtime.observe({ created: (one) => this.#created(one), started: (one) => this.#started(one) });
+    this.#runtime.observe({
+      created: (one) => this.#created(one),
+      updated: (one) => this.#checkCpus(one),
+      started: (one) => this.#started(one),
+    });
   }
 
   bridgeKilled(): void {
@@ -56,8 +69,8 @@ export class ExclusiveWatch {
   /** What must be true of pods that are to run when the node has become idle. The others have nothing. */
   atRest(wanted: readonly PodPlan[]): Violation[] {
     const running = wanted.filter((plan) => !ends(plan));
-    const { shared, cpus } = this.#cpus;
-    const owners = [cpus, this.#memory.memory].flatMap(Object.keys);
+    const [{ cpus, podCpus }, { memory, podMemory }] = [this.#cpus, this.#memory];
+    const owners = [cpus, podCpus, memory, podMemory].flatMap(Object.keys);
     const uids = new Set(running.map(({ uid }) => uid));
     const left = new Set([...owners, ...this.#disk.keys(DEVICE_RECORDS)].filter((uid) => !uids.has(uid)));
     const wrong = running.flatMap(({ uid }) =>
@@ -65,13 +78,8 @@ export class ExclusiveWatch {
         .pod(uid)
         .containers.filter(({ state }) => state === 'CONTAINER_RUNNING')
         .flatMap((container) => {
+          const expected = this.#cpusOf(container) ?? 'its own';
           const { name } = placeOf(container);
-          const own = cpus[uid]?.[name];
-          const expected = this.#wants(container)
-            ? own === undefined
-              ? 'its own'
-              : cpuSetText(own)
-            : cpuSetText(shared);
           return container.cpus === expected ? [] : [`${uid} ${name}: ${container.cpus ?? 'any'}, not ${expected}`];
         }),
     );
@@ -81,21 +89,26 @@ export class ExclusiveWatch {
     ];
   }
 
-  get #cpus(): Pick<Ledger, 'shared' | 'cpus'> {
+  get #cpus(): CpuLedger {
     const text = this.#disk.value(LEDGER, CPU_STATE);
-    return text === undefined ? { shared: [], cpus: {} } : cpusIn(text);
+    return text === undefined ? { shared: [], cpus: {}, podCpus: {} } : cpusIn(text);
   }
 
-  get #memory(): Pick<Ledger, 'nodes' | 'memory'> {
+  get #memory(): MemoryLedger {
     const text = this.#disk.value(LEDGER, MEMORY_STATE);
-    return text === undefined ? { nodes: {}, memory: {} } : memoryIn(text);
+    return text === undefined ? { nodes: {}, memory: {}, podMemory: {} } : memoryIn(text);
   }
 
-  /** Each CPU is shared or has one pod; the containers of a pod may use it one after another. */
-  #wroteCpus({ shared, cpus }: Pick<Ledger, 'shared' | 'cpus'>): void {
-    const owners = Object.entries(cpus).map(
-      ([uid, containers]) => [uid, cpuSet(Object.values(containers).flat())] as const,
-    );
+  /**
+   * Each CPU is shared or has one pod; the containers of a pod may use it one after another, or together if the pod has it as a whole, which is
+   * divided among them.
+   */
+  #wroteCpus({ shared, cpus, podCpus }: CpuLedger): void {
+    const uids = new Set([cpus, podCpus].flatMap(Object.keys));
+    const owners = [...uids].map((uid) => [uid, union(...Object.values(cpus[uid] ?? {}), podCpus[uid] ?? [])] as const);
+    for (const [uid, whole] of Object.entries(podCpus)) {
+      this.#isDivided(uid, (plan) => cpuFaults(plan, { containers: cpus[uid] ?? {}, whole }));
+    }
     const given = [['the shared pool', shared] as const, ...owners];
     for (const { id } of MACHINE.cpus) {
       const of = given.filter(([, set]) => set.includes(id)).map(([owner]) => owner);
@@ -105,10 +118,14 @@ export class ExclusiveWatch {
 
   /**
    * A group of several NUMA nodes is new only where no other has memory (memory of one node may follow, as in the reference), and all that is
-   * reserved belongs to a container.
+   * reserved belongs to a container, or to a pod as a whole.
    */
-  #wroteMemory({ nodes, memory }: Pick<Ledger, 'nodes' | 'memory'>): void {
-    const blocks = Object.values(memory).flatMap((containers) => Object.values(containers).flat());
+  #wroteMemory({ nodes, memory, podMemory }: MemoryLedger): void {
+    const uids = new Set([memory, podMemory].flatMap(Object.keys));
+    const blocks = [...uids].flatMap((uid) => podMemory[uid] ?? Object.values(memory[uid] ?? {}).flat());
+    for (const [uid, whole] of Object.entries(podMemory)) {
+      this.#isDivided(uid, (plan) => memoryFaults(plan, { containers: memory[uid] ?? {}, whole }));
+    }
     const groups = new Set(blocks.map(({ numaAffinity }) => cpuSetText(cpuSet(numaAffinity))));
     for (const group of groups) {
       const of = parseCpuSet(group) ?? [];
@@ -140,13 +157,10 @@ export class ExclusiveWatch {
     if (this.#isStray) return;
     const { uid, name } = placeOf(container);
     const { cpusetMems } = container.config.linux?.resources ?? {};
-    const blocks = this.#memory.memory[uid]?.[name];
-    const mems = blocks && cpuSetText(cpuSet(blocks.flatMap(({ numaAffinity }) => numaAffinity)));
+    const nodes = memoryNodes(this.#memory.memory[uid]?.[name] ?? []);
+    const mems = nodes.length === 0 ? undefined : cpuSetText(nodes);
     if (cpusetMems !== mems) this.#differs(container, `NUMA nodes ${cpusetMems ?? 'any'}, not ${mems ?? 'any'}`);
-    const own = this.#cpus.cpus[uid]?.[name];
-    const cpus = own && cpuSetText(own);
-    if (this.#wants(container) && (cpus === undefined || container.cpus !== cpus))
-      this.#differs(container, `CPUs ${container.cpus ?? 'any'}, not ${cpus ?? 'any'}`);
+    this.#checkCpus(container);
     const record = this.#disk.value(DEVICE_RECORDS, uid);
     const given = record === undefined ? [] : allocationRecordSchema.parse(record).containers;
     const ids = given
@@ -157,34 +171,71 @@ export class ExclusiveWatch {
       this.#differs(container, `devices ${devicesOf(container).join()}, not ${paths.join()}`);
   }
 
-  /** No two containers that run use the same CPU for themselves, or the same device. */
+  /** A container that does not share the CPUs of the node has those that the disk says. */
+  #checkCpus(container: ModelContainer): void {
+    if (this.#isStray || this.#use(container) === 'node') return;
+    const cpus = this.#cpusOf(container);
+    if (cpus === undefined || container.cpus !== cpus)
+      this.#differs(container, `CPUs ${container.cpus ?? 'any'}, not ${cpus ?? 'any'}`);
+  }
+
+  /** No two containers that run use the same CPU for themselves or for their pods, or the same device. */
   #started(container: ModelContainer): void {
     if (this.#isStray) {
       this.#strays.add(container.id);
       return;
     }
-    const own = this.#ownOf(container);
     for (const uid of this.#runtime.uids) {
       for (const other of this.#runtime.pod(uid).containers) {
         if (other === container || other.state !== 'CONTAINER_RUNNING' || this.#strays.has(other.id)) continue;
-        const both = this.#ownOf(other).filter((thing) => own.includes(thing));
-        if (both.length === 0) continue;
         const [one, two] = [placeOf(container), placeOf(other)];
+        const areCpus = !this.#maySharePodCpus(container, other);
+        const own = this.#ownOf(container, areCpus);
+        const both = this.#ownOf(other, areCpus).filter((thing) => own.includes(thing));
+        if (both.length === 0) continue;
         const detail = `${both.join(', ')}: ${one.uid} ${one.name} and ${two.uid} ${two.name}`;
         this.#violate('what a container has for itself is used by no other', detail);
       }
     }
   }
 
-  #ownOf(container: ModelContainer): string[] {
-    const cpus = this.#wants(container) ? (parseCpuSet(container.cpus ?? '') ?? []) : [];
+  /** Two containers without CPUs of their own, or one beside an init container, which has such of the pod before app containers have them. */
+  #maySharePodCpus(container: ModelContainer, other: ModelContainer): boolean {
+    if (placeOf(container).uid !== placeOf(other).uid) return false;
+    const isShared = (one: ModelContainer) => this.#use(one) === 'pod';
+    const both = [container, other];
+    return both.some(isShared) && both.every((one) => isShared(one) || endsFirst(placeOf(one).name));
+  }
+
+  #ownOf(container: ModelContainer, areCpus: boolean): string[] {
+    const isOwn = areCpus && this.#use(container) !== 'node';
+    const cpus = isOwn ? (parseCpuSet(container.cpus ?? '') ?? []) : [];
     return [...cpus.map((id) => `CPU ${id}`), ...devicesOf(container)];
   }
 
-  #wants(container: ModelContainer): boolean {
+  /** The CPUs that a container should have by what is on the disk; undefined: that says nothing. */
+  #cpusOf(container: ModelContainer): string | undefined {
+    const { uid, name } = placeOf(container);
+    const { shared, cpus, podCpus } = this.#cpus;
+    const use = this.#use(container);
+    if (use === 'node') return cpuSetText(shared);
+    const [own, whole, plan] = [cpus[uid]?.[name], podCpus[uid], this.#plans.get(uid)];
+    if (use === 'alone') return own && cpuSetText(own);
+    if (whole === undefined || plan === undefined) return undefined;
+    return cpuSetText(poolOf(plan, name, { containers: cpus[uid] ?? {}, whole }));
+  }
+
+  #use(container: ModelContainer): CpuUse {
     const { uid, name } = placeOf(container);
     const plan = this.#plans.get(uid);
-    return plan !== undefined && wantsCpus(plan, name);
+    return plan === undefined ? 'node' : cpuUse(plan, name, this.level);
+  }
+
+  #isDivided(uid: string, faultsOf: (plan: PodPlan) => readonly string[]): void {
+    const plan = this.#plans.get(uid);
+    const faults = plan === undefined ? ['it was never wanted'] : faultsOf(plan);
+    if (faults.length > 0)
+      this.#violate('what a pod has as a whole is divided among its containers', `${uid}: ${faults.join(', ')}`);
   }
 
   get #isStray(): boolean {

@@ -13,7 +13,9 @@ import {
 } from '@kubus/bus';
 import { type FactDeclaration, type PodWork, podWork } from '@kubus/contracts';
 import { EndedPods, type LedgerFiles } from '@kubus/node-agent/devices';
+import type { Clock } from '@kubus/ports';
 import type { Scheduler } from './scheduler.ts';
+import type { OwnThings } from './simulated-machine.ts';
 import type { Mutations } from './simulated-process.ts';
 
 /** The commands of an earlier owner are not awaited, and commands of any sender are accepted. */
@@ -90,8 +92,8 @@ const API_FILE_LATE_MS = 50;
 class HastyEnds extends EndedPods {
   readonly #works: FactReader<PodWork>;
 
-  constructor(bus: Bus) {
-    super(bus);
+  constructor(bus: Bus, clock: Clock) {
+    super(bus, clock);
     this.#works = bus.reader(podWork, { lazy: true });
   }
 
@@ -114,7 +116,10 @@ export const mutations = {
     makeDirect: (options: DirectDeliveryOptions) => new ReorderingDelivery(options),
   },
   'without the wait for the ledger': { makeLedger: (files: LedgerFiles) => new HastyLedger(files) },
-  'without the wait for the end of containers': { makeEnded: (bus: Bus) => new HastyEnds(bus) },
+  'without the wait for the end of containers': { makeEnded: (bus: Bus, clock: Clock) => new HastyEnds(bus, clock) },
+  'without the CPUs of pods as a whole': {
+    makeOwnThings: (things: OwnThings) => ({ ...things, podLevel: 'container' }),
+  },
   'without the durable answer of the API server': {
     makeApiFile: (scheduler: Scheduler) => (write: () => void) => void scheduler.after(API_FILE_LATE_MS, write),
   },

@@ -1,7 +1,6 @@
 import type { ResourceList } from '@kubus/contracts';
 import type { Random } from '@kubus/ports';
 import type { Behaviour } from './runtime-things.ts';
-import { DEVICE } from './simulated-machine.ts';
 
 type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
 
@@ -22,6 +21,8 @@ export interface PodPlan {
   readonly ownUsers: boolean;
   /** By container: what it requests, which is also its limit. Missing: the pod requests nothing. */
   readonly resources?: Readonly<Record<string, ResourceList>>;
+  /** What the pod requests as a whole, which is also its limit. Missing: only its containers request something. */
+  readonly whole?: ResourceList;
 }
 
 const RUNS: Behaviour = { runMs: undefined, exitCode: 0 };
@@ -87,30 +88,8 @@ export function planPod(number: number, random: Random): PodPlan {
   };
 }
 
-/** Most pods get resources for themselves. All containers of these have memory of their own, and some whole CPUs. */
-export function withResources(plan: PodPlan, random: Random): PodPlan {
-  if (random.chance(0.25)) return plan;
-  const { inits, main } = plan;
-  const draw = (name: string): [string, ResourceList] => [
-    name,
-    {
-      cpu: random.pick(['1', '1', '2', '500m']),
-      memory: random.pick(['256Mi', '1Gi']),
-      ...(random.chance(0.3) && { 'hugepages-2Mi': random.pick(['128Mi', '512Mi']) }),
-      ...(name === main && random.chance(0.4) && { [DEVICE]: '1' }),
-    },
-  ];
-  return { ...plan, resources: Object.fromEntries([...inits, main].map(draw)) };
-}
-
-/** Whether a container of the pod wants CPUs for itself. */
-export function wantsCpus({ resources = {} }: PodPlan, container: string): boolean {
-  const { cpu = '' } = resources[container] ?? {};
-  return cpu !== '' && !cpu.endsWith('m');
-}
-
 export function manifestOf(plan: PodPlan): string {
-  const { name, uid, restartPolicy, inits, main, volume, subPath, ownUsers, resources = {} } = plan;
+  const { name, uid, restartPolicy, inits, main, volume, subPath, ownUsers, resources = {}, whole } = plan;
   const containerOf = (container: string) => {
     const own = resources[container];
     return { ...withBehaviour(container), ...(own !== undefined && { resources: { requests: own, limits: own } }) };
@@ -123,6 +102,7 @@ export function manifestOf(plan: PodPlan): string {
     spec: {
       restartPolicy,
       ...(ownUsers && { hostUsers: false }),
+      ...(whole && { resources: { requests: whole, limits: whole } }),
       terminationGracePeriodSeconds: 5,
       initContainers: inits.map(containerOf),
       containers: [{ ...containerOf(main), ...(volume && { volumeMounts: [mount] }) }],

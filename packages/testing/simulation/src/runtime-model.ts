@@ -145,6 +145,7 @@ export class RuntimeModel {
     UpdateContainerResources: ({ containerId = '', linux }) => {
       const container = this.#container('UpdateContainerResources', containerId);
       container.cpus = linux?.cpusetCpus ?? container.cpus;
+      for (const { updated } of this.#observers) updated(container);
       return Promise.resolve({});
     },
   };

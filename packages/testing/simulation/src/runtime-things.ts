@@ -72,9 +72,10 @@ export interface ModelContainer {
   onExit: (() => void)[];
 }
 
-/** Called with each container that was created, and that has started. */
+/** Called with each container that was created, that has got other CPUs, and that has started. */
 export interface ContainerObserver {
   readonly created: (container: ModelContainer) => void;
+  readonly updated: (container: ModelContainer) => void;
   readonly started: (container: ModelContainer) => void;
 }
 

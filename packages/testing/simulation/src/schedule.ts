@@ -8,12 +8,13 @@ import { EvictionWatch } from './eviction-watch.ts';
 import { ExclusiveWatch } from './exclusive-watch.ts';
 import { calm } from './memory-broker.ts';
 import { describePlacement, drawPlacement } from './placement.ts';
-import { type PodPlan, behaviourOf, manifestOf, planPod, withResources } from './pod-plan.ts';
+import { type PodPlan, behaviourOf, manifestOf, planPod } from './pod-plan.ts';
 import { ReadinessWatch } from './readiness-watch.ts';
+import { withResources } from './resource-plan.ts';
 import type { ScheduleOptions, ScheduleResult } from './schedule-options.ts';
 import type { Scheduler } from './scheduler.ts';
 import { SimulatedApi } from './simulated-api.ts';
-import { type ThingsPolicy, drawThings } from './simulated-machine.ts';
+import { type ThingsPolicy, drawThings, wholeLevel } from './simulated-machine.ts';
 import { drawStorm } from './storm.ts';
 import { MAX_WORKERS, SimulatedNode } from './simulated-node.ts';
 import { type SimulatedService, clusterServices, simulatedServices } from './simulated-process.ts';
@@ -177,9 +178,11 @@ class Schedule {
   }
 
   /** Between what is written, replied and created: mostly the process that keeps the ledger ends. */
-  #watchThings({ topology, scope }: ThingsPolicy): void {
+  #watchThings(policy: ThingsPolicy): void {
     const { broker, disk, runtime, scheduler } = this.#node;
-    this.#exclusive = new ExclusiveWatch({ disk, runtime, plans: this.#all, now: () => scheduler.elapsed() });
+    const { topology, scope } = policy;
+    const [plans, level] = [this.#all, wholeLevel(policy)];
+    this.#exclusive = new ExclusiveWatch({ disk, runtime, plans, level, now: () => scheduler.elapsed() });
     this.#note(`things of containers' own: topology ${topology} by ${scope}`);
     const random = this.#apart.fork();
     broker.observe(({ subject }) => {
@@ -215,10 +218,12 @@ class Schedule {
 
   #addPod(): void {
     const drawn = planPod(this.#pods++, this.#random);
-    const plan = this.#exclusive === undefined ? drawn : withResources(drawn, this.#apart);
+    const level = this.#exclusive?.level;
+    const plan = level === undefined ? drawn : withResources(drawn, this.#apart, level);
     this.#write(plan, true);
-    const { inits, main, restartPolicy, volume } = plan;
-    this.#note(`add ${plan.name} (${[...inits, main].join(' ')}, ${restartPolicy}${volume ? ', volume' : ''})`);
+    const { inits, main, restartPolicy, volume, whole } = plan;
+    const parts = [restartPolicy, ...(volume ? ['volume'] : []), ...(whole ? ['resources as a whole'] : [])];
+    this.#note(`add ${plan.name} (${[...inits, main].join(' ')}, ${parts.join(', ')})`);
   }
 
   #removePod(plan: PodPlan): void {

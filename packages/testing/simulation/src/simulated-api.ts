@@ -3,6 +3,7 @@ import { KubeError, type KubeRequest, type KubeWatch, type KubeWatcher } from '@
 import {
   ADMIN,
   type Change,
+  MemoryHistory,
   MemoryStore,
   Registry,
   Watch,
@@ -51,7 +52,7 @@ interface ApiLife {
 export class SimulatedApi {
   trouble: ApiTrouble = { slowMs: 1, ends: 0 };
   /** The file: all changes, in order. */
-  readonly changes: Omit<Change, 'previous'>[] = [];
+  readonly changes: Change[] = [];
   /** When a pod was removed: its UID, and milliseconds since the start of the run. */
   readonly removedAt = new Map<string, number>();
   readonly #scheduler: Scheduler;
@@ -88,12 +89,12 @@ export class SimulatedApi {
   /** Starts the server, if it does not run, with what the file has. */
   start(): void {
     if (this.#life !== undefined) return;
-    const keep = (change: Change) => {
+    const history = new FileHistory(this.changes, (change, write) => {
       const { resource, type, object } = change;
       if (resource === 'pods' && type === 'DELETED') this.removedAt.set(object.metadata.uid, this.#scheduler.elapsed());
-      this.#write(() => this.changes.push(change));
-    };
-    const store = MemoryStore.from(1, this.changes, keep);
+      this.#write(write);
+    });
+    const store = new MemoryStore(history, this.changes);
     const newUid = () => this.#uid ?? `api-${this.#uids++}`;
     const registry = new Registry(store, () => this.#scheduler.now(), { newUid });
     this.#life = { registry, watches: new Set() };
@@ -217,6 +218,20 @@ export class SimulatedApi {
 
   #way(): number {
     return this.#random.between(0.2, this.trouble.slowMs);
+  }
+}
+
+/** A history that is kept when its file is written. */
+class FileHistory extends MemoryHistory {
+  readonly #keep: (change: Change, write: () => void) => void;
+
+  constructor(changes: Change[], keep: (change: Change, write: () => void) => void) {
+    super(changes);
+    this.#keep = keep;
+  }
+
+  override append(change: Change): void {
+    this.#keep(change, () => super.append(change));
   }
 }
 

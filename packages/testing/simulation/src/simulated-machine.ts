@@ -1,6 +1,7 @@
 import { type TopologyScope, topologyPolicies } from '@kubus/device-manager';
 import type { ExclusiveSettings, Machine } from '@kubus/exclusive';
 import type { Random } from '@kubus/ports';
+import { podLevelOf } from '@kubus/service-kit';
 
 const MI = 1024 * 1024;
 const GI = 1024 * MI;
@@ -24,13 +25,31 @@ export const MACHINE: Machine = {
 /** What of the machine is for pods: one CPU and 1 GiB of the first NUMA node are the system's. */
 export const ALLOCATABLE = { cpu: '5', memory: '6Gi', 'hugepages-2Mi': '1Gi' };
 
-/** What of it containers can have for themselves. */
-export const OWN_THINGS = { cpus: true, memory: true, withoutQuota: true, reconcileMs: 10_000 };
-
 /** How containers get CPUs, memory and devices for themselves. */
 export interface ThingsPolicy {
   readonly topology: (typeof topologyPolicies)[number];
   readonly scope: TopologyScope;
+}
+
+/** Where pods with resources of their own have theirs: each container on its own, or the pod as a whole. */
+export type WholeLevel = NonNullable<ReturnType<typeof podLevelOf>>;
+
+export function wholeLevel({ topology, scope }: ThingsPolicy): WholeLevel {
+  const devices = { topologyPolicy: topology, topologyScope: scope };
+  return podLevelOf({ exclusive: { podLevel: true }, devices }) ?? 'container';
+}
+
+/** What of the machine containers can have for themselves. */
+export interface OwnThings {
+  readonly cpus: boolean;
+  readonly memory: boolean;
+  readonly podLevel: WholeLevel;
+  readonly withoutQuota: boolean;
+  readonly reconcileMs: number;
+}
+
+export function ownThings(policy: ThingsPolicy): OwnThings {
+  return { cpus: true, memory: true, podLevel: wholeLevel(policy), withoutQuota: true, reconcileMs: 10_000 };
 }
 
 /** How many schedules have containers with things of their own. */

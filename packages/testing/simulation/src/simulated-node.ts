@@ -22,7 +22,7 @@ import type { SimulatedApi } from './simulated-api.ts';
 import { startObjects, startSources, startStatuses } from './simulated-cluster.ts';
 import { SimulatedFolder } from './simulated-folder.ts';
 import { simulatedImages } from './simulated-images.ts';
-import { ALLOCATABLE, OWN_THINGS, type ThingsPolicy } from './simulated-machine.ts';
+import { ALLOCATABLE, type ThingsPolicy, ownThings } from './simulated-machine.ts';
 import {
   CLUSTER_NODE,
   type Mutations,
@@ -276,7 +276,7 @@ export class SimulatedNode {
             node: {
               ...NODE_FACTS,
               allocatable: { pods: String(this.#maxPods), ...(this.#things && ALLOCATABLE) },
-              ...(this.#things && { exclusive: OWN_THINGS }),
+              ...(this.#things && { exclusive: ownThings(this.#things) }),
             },
             inCluster: this.#api !== undefined,
             workers: ALONE,
@@ -285,6 +285,7 @@ export class SimulatedNode {
         );
         return undefined;
       case 'pod-workers': {
+        const exclusive = this.#things && ownThings(this.#things);
         const inputs = {
           share: ALONE,
           nodeIps: [],
@@ -292,7 +293,7 @@ export class SimulatedNode {
           memoryCapacity: 1n,
           allocatable: {},
           syncEveryMs: 60_000,
-          ...(this.#things && { exclusive: OWN_THINGS }),
+          ...(exclusive && { exclusive: this.#mutations.makeOwnThings?.(exclusive) ?? exclusive }),
         };
         const core = await run(podWorkersCore, inputs, {
           records: this.disk.store('pod-workers', guard),

@@ -1,9 +1,10 @@
 import { type Bus, type BusOptions, DirectDelivery, type DirectDeliveryOptions } from '@kubus/bus';
 import { type ClusterNode, serviceContracts } from '@kubus/contracts';
 import type { EndedPods, LedgerFiles } from '@kubus/node-agent/devices';
-import type { Logger } from '@kubus/ports';
+import type { Clock, Logger } from '@kubus/ports';
 import { ProcessGuard } from './process-guard.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { OwnThings } from './simulated-machine.ts';
 
 export const simulatedServices = [
   'config-sources',
@@ -36,7 +37,9 @@ export interface Mutations {
   /** The files of the ledger of CPUs and memory. */
   readonly makeLedger?: (files: LedgerFiles) => LedgerFiles;
   /** Which pods need none of it any more. */
-  readonly makeEnded?: (bus: Bus) => EndedPods;
+  readonly makeEnded?: (bus: Bus, clock: Clock) => EndedPods;
+  /** What pod-workers know of the things that containers can have for themselves. */
+  readonly makeOwnThings?: (things: OwnThings) => OwnThings;
   /** Writes of the API server to its file. */
   readonly makeApiFile?: (scheduler: Scheduler) => (write: () => void) => void;
 }

@@ -47,16 +47,17 @@ export async function startThings(options: {
   });
   const files = new LedgerOnDisk(disk.store(LEDGER, guard));
   const exclusive = await ExclusiveThings.start({
-    ...{ node: NODE, settings: exclusiveSettings(policy), clock, logger },
+    ...{ node: NODE, settings: exclusiveSettings(policy), podLevel: true, clock, logger },
     ...{ pool: bus.owner(cpuPool), topology: bus.owner(nodeTopology) },
     files: mutations.makeLedger?.(files) ?? files,
     readMachine: () => guard.promise(Promise.resolve({ machine: MACHINE, offline: [], isolated: [], smt: false })),
   });
-  const ended = mutations.makeEnded?.(bus) ?? new EndedPods(bus);
+  const ended = mutations.makeEnded?.(bus, clock) ?? new EndedPods(bus, clock);
   const manager = new DeviceManager({
     ...{ bus, logger, resources, allocations, exclusive },
     topology: { policy: policy.topology, nodes: DEVICES.map((_, node) => node) },
     topologyScope: policy.scope,
+    requested: (uid) => ended.requested(uid),
     isEnded: (uid) => ended.has(uid),
     timed: (_resource, call) => call(),
   });
@@ -84,24 +85,24 @@ class LedgerOnDisk implements LedgerFiles {
   }
 
   writeCpus(ledger: Parameters<LedgerFiles['writeCpus']>[0]): Promise<void> {
-    return this.#records.put(CPU_STATE, cpuCheckpoint('static', ledger));
+    return this.#records.put(CPU_STATE, cpuCheckpoint('static', ledger, true));
   }
 
   writeMemory(ledger: Parameters<LedgerFiles['writeMemory']>[0]): Promise<void> {
-    return this.#records.put(MEMORY_STATE, memoryCheckpoint('Static', ledger));
+    return this.#records.put(MEMORY_STATE, memoryCheckpoint('Static', ledger, true));
   }
 }
 
 /** Who has which CPUs, by the checkpoint. */
 export function cpusIn(text: unknown) {
-  const found = parseCpuCheckpoint(String(text), { policyName: 'static', path: CPU_STATE });
+  const found = parseCpuCheckpoint(String(text), { policyName: 'static', path: CPU_STATE, podLevel: true });
   if ('problem' in found) throw new KubusError('bad-checkpoint', found.problem);
   return found;
 }
 
 /** Who has which memory, by the checkpoint. */
 export function memoryIn(text: unknown) {
-  const found = parseMemoryCheckpoint(String(text), { policyName: 'Static', path: MEMORY_STATE });
+  const found = parseMemoryCheckpoint(String(text), { policyName: 'Static', path: MEMORY_STATE, podLevel: true });
   if ('problem' in found) throw new KubusError('bad-checkpoint', found.problem);
   return found;
 }

@@ -217,6 +217,30 @@ describe('services of one process', () => {
     expect([...reader].map(({ key }) => key)).toEqual(['other', 'new']);
   });
 
+  test('know each other also when an announcement of their earlier life has overtaken the present one', async () => {
+    const w = world();
+    const earlier = process(w);
+    const delayed = w.broker.connect('delayed');
+    const key = 'service.fact.instance.cri-bridge-0';
+    earlier.bridge.serve(look, () => Promise.resolve({ seen: 1 }));
+    await announced(earlier);
+    const late = w.broker.stored(key);
+    if (late === undefined) throw new Error('it has announced itself');
+    for (const service of ['config-sources', 'cri-bridge', 'pod-workers'] as const) earlier.direct.leave(service);
+    // What is stored is read only when both are there.
+    w.broker.weather = { ...deaf, fact: (_key, to) => (to === 'pod-workers-0' ? 1_000 : 0.3) };
+    const node = process(w, 2);
+    node.bridge.serve(look, () => Promise.resolve({ seen: 7 }));
+    node.bridge.announce(self);
+    await w.quiet(10);
+    void delayed.storeFact(key, late);
+    let seen = 0;
+    void node.workers.call(look, 'x', {}).then(({ result }) => (seen = result.seen));
+    await w.until(() => seen === 7);
+    expect([...node.workers.peers].map(({ epoch }) => epoch)).toEqual([2]);
+    expect(w.broker.stored(key)?.headers[HEADER.epoch]).toBe('1');
+  });
+
   test('receive nothing that was sent while their connection was lost, like services of several processes', async () => {
     const node = process();
     const { w, bridge, workers } = node;

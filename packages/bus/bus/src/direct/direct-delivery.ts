@@ -181,13 +181,19 @@ export class DirectDelivery {
     return () => this.#end(listening);
   }
 
-  /** All facts are read from the broker, but for what an earlier life of this process has left there. */
+  /**
+   * All facts are read from the broker, but for what an earlier life of this process has left there. It may have left an announcement in place
+   * of a present one, which it overtook.
+   */
   #watchBroker(member: DirectTransport, pattern: string, listener: FactListener): Cancel {
     const announces = pattern === factPattern(serviceInstance);
     return member.broker.watchFacts(pattern, {
       message: (message) => {
         if (announces) this.#meet(keyOf(message.subject));
-        if (!this.#isOfEarlierLife(member, message)) listener.message(message);
+        const isLeft = this.#isOfEarlierLife(member, message);
+        const present =
+          isLeft && announces ? this.#facts.get(topicOf(message.subject))?.get(message.subject) : undefined;
+        if (present !== undefined || !isLeft) listener.message(present ?? message);
       },
       present: () => listener.present(),
     });
