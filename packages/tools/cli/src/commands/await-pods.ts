@@ -1,20 +1,27 @@
-import { desiredPods } from '@kubus/contracts';
+import { desiredPods, serviceInstance } from '@kubus/contracts';
+import { hasErrno } from '@kubus/ports';
 import type { Command } from 'commander';
-import { connectNode } from '../node/node-link.ts';
+import { kubusCommand } from '../node/kubus-command.ts';
+import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { type PodView, Pods } from '../pods/pods.ts';
 import { ObjectTable } from '../output/object-printer.ts';
 import { escapeControls, print, printError } from '../output/output.ts';
 import { podItem, pods as podType } from '../resources/pods.ts';
 
-/** How long `up` waits for the pods, in milliseconds. */
+/** How long `up` waits for the pods, and for the node's Kubernetes API, in milliseconds. */
 const LIMIT_MS = 60_000;
 
-/** The hidden command `await-pods`: the table of pods that `up` shows while they start. Exit code 1 when a pod is not running in time. */
+/**
+ * The hidden command `await-pods`: the table of pods that `up` shows while they start. With `--api` it also waits until the node's Kubernetes API
+ * serves: what comes after `up` may be kubectl. Exit code 1 when a pod is not running in time, or the API does not serve.
+ */
 export function addAwaitPods(program: Command): void {
-  program.command('await-pods', { hidden: true }).action(async (_options: object, command: Command) => {
+  const command = program.command('await-pods', { hidden: true }).option('--api');
+  command.action(async ({ api }: { api?: true }, command: Command) => {
     const { node } = command.optsWithGlobals<{ node: string }>();
     const link = await connectNode(node);
-    const { promise: settled, resolve } = Promise.withResolvers<boolean>();
+    const serving = api === true ? serves(link) : Promise.resolve(true);
+    const { promise: settled, resolve } = Promise.withResolvers<true>();
     let shown: string[] = [];
     const wanted = new Set<string>();
     let complete = false;
@@ -35,14 +42,41 @@ export function addAwaitPods(program: Command): void {
         look();
       },
     });
-    setTimeout(() => resolve(false), LIMIT_MS);
+    const limit = new Promise<false>((ended) => setTimeout(() => ended(false), LIMIT_MS));
     look();
-    if (!(await settled)) {
-      const why = `./kubus${node === 'node0' ? '' : ` --node ${node}`} why NAME`;
-      printError(`kubus: not every pod is running after ${LIMIT_MS / 1000} s: "${why}" says what one waits for`);
+    const kubus = kubusCommand(node);
+    if (!(await Promise.race([settled, limit]))) {
+      printError(
+        `kubus: not every pod is running after ${LIMIT_MS / 1000} s: "${kubus} why NAME" says what one waits for`,
+      );
+      process.exitCode = 1;
+    }
+    if (!(await Promise.race([serving, limit]))) {
+      printError(`kubus: the Kubernetes API does not serve after ${LIMIT_MS / 1000} s: "${kubus} status" says why`);
       process.exitCode = 1;
     }
   });
+}
+
+/** Resolves when the service of the API has said that it runs; one that was killed has said so, too. */
+async function serves(link: NodeLink): Promise<true> {
+  const { promise, resolve } = Promise.withResolvers<true>();
+  await link.facts(serviceInstance, {
+    changed: ({ value }) => {
+      if (value.service === 'kube-api' && isAlive(value.pid)) resolve(true);
+    },
+    complete: () => undefined,
+  });
+  return promise;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    if (hasErrno(error, 'ESRCH')) return false;
+    throw error;
+  }
 }
 
 function isSettled(pod: PodView | undefined): boolean {

@@ -4,14 +4,16 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
 import type { PodRecord } from '../pods/pod-record.ts';
-import type { Trial } from '../topology/trial.ts';
+import type { PodTrial, Trial } from '../topology/trial.ts';
 import { UserError } from '../user-error.ts';
 
 type Format = 'json' | 'yaml';
 
 interface TryOptions {
-  readonly cpus: number;
+  readonly cpus?: number;
   readonly memory?: number;
+  readonly pod?: string;
+  readonly memoryPolicy: 'None' | 'Static';
   readonly machine?: string;
   readonly numaPolicy: string;
   readonly numaScope: string;
@@ -69,13 +71,20 @@ export function addTopology(program: Command): void {
   topology
     .command('try')
     .description(
-      'answer which CPUs a Guaranteed pod of one container would get on an empty machine, and memory of which nodes',
+      'answer which CPUs a pod would get on an empty machine, and memory of which nodes: one of a manifest, or a Guaranteed one of one container',
     )
-    .addOption(
-      new Option('--cpus <count>', 'CPUs that the container requests').argParser(wholeNumber).makeOptionMandatory(),
-    )
+    .addOption(new Option('--cpus <count>', 'CPUs that the container requests').argParser(wholeNumber))
     .addOption(
       new Option('--memory <quantity>', 'memory that it requests; the node manages memory, too').argParser(bytes),
+    )
+    .addOption(
+      new Option('--pod <file>', 'manifest of a pod, JSON or YAML, in place of --cpus').conflicts(['cpus', 'memory']),
+    )
+    .addOption(
+      new Option('--memory-policy <policy>', 'memoryManagerPolicy, with --pod')
+        .choices(['None', 'Static'])
+        .default('Static')
+        .conflicts('cpus'),
     )
     .addOption(new Option('--machine <file>', 'description of the machine, JSON or YAML; default: this machine'))
     .addOption(
@@ -92,14 +101,27 @@ export function addTopology(program: Command): void {
     )
     .addOption(outputOption())
     .action(async (options: TryOptions) => {
-      const { machine: file, cpus, memory, numaPolicy, numaScope, cpuOption: cpuOptions, reservedCpus } = options;
+      const { machine: file, cpus, memory, pod: path, memoryPolicy } = options;
+      const { numaPolicy, numaScope, cpuOption: cpuOptions, reservedCpus, output } = options;
+      const settings = { numaPolicy, numaScope, cpuOptions, reservedCpus };
       const { readMachineFile } = await import('../topology/machine-file.ts');
-      const { allocationTrial } = await import('../topology/trial.ts');
-      const machine = await readMachineFile(file);
-      const trial = allocationTrial(machine, { cpus, memory, numaPolicy, numaScope, cpuOptions, reservedCpus });
-      if (options.output === undefined) print(trialText(trial));
-      else printKubusDocument('AllocationTrial', trial, options.output);
-      if (!trial.admitted) process.exitCode = 1;
+      const { allocationTrial, podTrial } = await import('../topology/trial.ts');
+      const { podTrialText, trialText } = await import('../topology/trial-text.ts');
+      const answer = ({ qosClass, pod, containers, ...trial }: Trial & Partial<PodTrial>, text: string) => {
+        if (output === undefined) print(text);
+        else printKubusDocument('AllocationTrial', { ...trial, qosClass, pod, containers }, output);
+        if (!trial.admitted) process.exitCode = 1;
+      };
+      if (path !== undefined) {
+        const { readPodFile } = await import('../topology/pod-file.ts');
+        const pod = await readPodFile(path);
+        const trial = podTrial(await readMachineFile(file), pod, { ...settings, memory: memoryPolicy === 'Static' });
+        answer(trial, podTrialText(trial));
+        return;
+      }
+      if (cpus === undefined) throw new UserError('what is tried? --cpus COUNT or --pod FILE');
+      const trial = allocationTrial(await readMachineFile(file), { ...settings, cpus, memory });
+      answer(trial, trialText(trial));
     });
   topology
     .command('why')
@@ -147,19 +169,6 @@ async function recordOf(name: string, { namespace, recording }: WhyOptions, comm
   const { connectNode } = await import('../node/node-link.ts');
   const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
   return readPodRecord(link, name, namespace);
-}
-
-function trialText({ admitted, reason, message, cpus, cpuNodes, memoryNodes, reserved, shared }: Trial): string {
-  const given = [
-    ['cpus', cpus === '' ? 'none of its own' : `${cpus} on NUMA nodes ${cpuNodes}`],
-    ...(memoryNodes === '' ? [] : [['memory', `on NUMA nodes ${memoryNodes}`]]),
-  ];
-  const rows = [
-    ...(admitted ? given : [['refused', `${reason ?? ''}: ${message ?? ''}`]]),
-    ['reserved', reserved],
-    ['shared', shared],
-  ];
-  return rows.map(([name = '', value = '']) => `${name.padEnd(9)} ${value}`).join('\n');
 }
 
 function wholeNumber(text: string): number {

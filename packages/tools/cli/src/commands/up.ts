@@ -11,6 +11,7 @@ import type { Command } from 'commander';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { kubusCommand } from '../node/kubus-command.ts';
 import { undoStart } from '../node/failed-start.ts';
 import { programInNode } from '../node/program-in-node.ts';
 import { requireRoot } from '../node/require-root.ts';
@@ -57,9 +58,16 @@ async function up(node: string, options: UpOptions, given: GivenSettings): Promi
   await begin?.(dir, options, { progress, signal }).catch(async (thrown: unknown) => {
     throw await undoStart(dir, { existed, keepsApi, signal, thrown });
   });
+  const settings = await readSettings(dir);
   // A config-sources that the user runs may be started later.
   if (!options.elsewhere.includes('config-sources')) {
-    await inNode(dir, ['await-pods'], options.quiet === true ? 'ignore' : stream.fd, signal);
+    const awaitsApi = settings?.apiPort !== undefined && !options.elsewhere.includes('kube-api');
+    await inNode(
+      dir,
+      ['await-pods', ...(awaitsApi ? ['--api'] : [])],
+      options.quiet === true ? 'ignore' : stream.fd,
+      signal,
+    );
   }
   if (options.output !== undefined && !signal.aborted) {
     await inNode(dir, ['get', 'pods', '--all-namespaces', '--output', options.output], process.stdout.fd, signal);
@@ -67,8 +75,7 @@ async function up(node: string, options: UpOptions, given: GivenSettings): Promi
   if (options.foreground === true) await stay(dir, signal);
   else if (signal.aborted) {
     throw new UserError(`interrupted; node ${node} keeps running: "./kubus --node ${node} down" removes it`);
-  } else if (options.quiet !== true && options.output === undefined)
-    printNextSteps(node, (await readSettings(dir))?.manifests);
+  } else if (options.quiet !== true && options.output === undefined) printNextSteps(node, settings?.manifests);
 }
 
 /** Aborted by the first SIGINT or SIGTERM; what was begun is then undone, however often Ctrl-C is pressed. */
@@ -169,13 +176,13 @@ async function stay(dir: NodeDir, signal: AbortSignal): Promise<void> {
 
 /** @param manifests the folder of the node: only that of the examples has the pod hello */
 function printNextSteps(node: string, manifests: string | undefined): void {
-  const flag = node === 'node0' ? '' : ` --node ${node}`;
+  const kubus = kubusCommand(node);
   const pod = manifests === exampleManifests ? 'hello' : 'NAME ';
   print(`
 Next steps:
-  ./kubus${flag} get pods -o wide        list the pods
-  ./kubus${flag} status                  services, runtime and network
-  ./kubus${flag} trace pod ${pod}         why each step of a pod's start happened
-  ./kubus${flag} tail                    follow all messages
-  ./kubus${flag} down                    stop the node and remove everything`);
+  ${kubus} get pods -o wide        list the pods
+  ${kubus} status                  services, runtime and network
+  ${kubus} trace pod ${pod}         why each step of a pod's start happened
+  ${kubus} tail                    follow all messages
+  ${kubus} down                    stop the node and remove everything`);
 }

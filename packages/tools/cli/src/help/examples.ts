@@ -54,6 +54,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'topology why': ['kubus topology why web', 'kubus topology why web --recording monday.kubus'],
   'topology try': [
     'kubus topology try --cpus 4 --memory 1Gi --numa-policy single-numa-node',
+    'kubus topology try --pod pod.yaml --numa-policy single-numa-node --numa-scope pod',
     'kubus topology try --cpus 16 --machine machine.json --cpu-option full-pcpus-only --cpu-option align-by-socket',
   ],
   diff: ['kubus diff web hello', 'kubus diff before.kubus after.kubus'],

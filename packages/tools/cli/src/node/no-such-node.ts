@@ -1,8 +1,9 @@
 import { UserError } from '../user-error.ts';
+import { kubusCommand } from './kubus-command.ts';
 
 /** The command that starts a node. @param more further options of `up` */
 export function upCommand(node: string, more = ''): string {
-  return `./kubus${node === 'node0' ? '' : ` --node ${node}`} up${more === '' ? '' : ` ${more}`}`;
+  return `${kubusCommand(node)} up${more === '' ? '' : ` ${more}`}`;
 }
 
 /** The error of a command for a node that this machine does not have. @param more options with which it could do it */

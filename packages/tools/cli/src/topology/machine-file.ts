@@ -1,9 +1,8 @@
 import { type Machine, describedMachine, descriptionOf, machineDescription } from '@kubus/exclusive';
 import { readMachine } from '@kubus/machine-topology';
-import { toError } from '@kubus/ports';
-import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { UserError } from '../user-error.ts';
+import { readUserFile } from './user-file.ts';
 
 /** The description of this machine. */
 export async function thisMachine(): Promise<ReturnType<typeof descriptionOf>> {
@@ -15,7 +14,7 @@ export async function thisMachine(): Promise<ReturnType<typeof descriptionOf>> {
  */
 export async function readMachineFile(path: string | undefined): Promise<Machine> {
   if (path === undefined) return (await readMachine()).machine;
-  const { data, error } = machineDescription.safeParse(await contentOf(path));
+  const { data, error } = machineDescription.safeParse(await readUserFile(path, (text) => parse(text) as unknown));
   if (data === undefined) {
     const [issue] = error.issues;
     throw new UserError(`${path}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a machine'}`);
@@ -23,12 +22,4 @@ export async function readMachineFile(path: string | undefined): Promise<Machine
   const machine = describedMachine(data);
   if ('problem' in machine) throw new UserError(`${path}: ${machine.problem}`);
   return machine;
-}
-
-async function contentOf(path: string): Promise<unknown> {
-  try {
-    return parse(await readFile(path, 'utf8')) as unknown;
-  } catch (error) {
-    throw new UserError(`${path}: ${toError(error).message}`, { cause: error });
-  }
 }
