@@ -5,7 +5,15 @@ import { nodeServices } from '@kubus/service-kit';
 import { podCommands, runPhase } from './kill-phase.ts';
 import { type PlannedKill, planKills } from './kill-plan.ts';
 import { type KillPod, isRight, killPods } from './kill-pods.ts';
-import { type ExpectedStarts, lostEnds, runsOf, startFaults, withEnds } from './start-account.ts';
+import {
+  type ExpectedStarts,
+  lostEnds,
+  lostSandboxes,
+  recordedPods,
+  runsOf,
+  startFaults,
+  withEnds,
+} from './start-account.ts';
 
 /** The killed processes of separate services: every service (two instances of those that share the pods), NATS and the runtime. */
 export const victims = [
@@ -94,17 +102,21 @@ export class KillRun {
   /** Wrong starts, by containerd's own event log. */
   async startFaults(): Promise<string[]> {
     const { events, name: node, watch } = this.#node;
-    const runs = withEnds(runsOf(await events.runs()), await watch.record());
+    const pods = recordedPods(await watch.record());
+    const runs = withEnds(runsOf(await events.runs()), pods);
     const containerdKills = this.kills.filter(({ victim }) => victim === 'containerd').map(({ at }) => at);
     const lost = lostEnds(runs, containerdKills);
-    return startFaults(runs, (pod, container): ExpectedStarts | undefined => {
+    const sandboxes = lostSandboxes(runs, pods);
+    const expected = (pod: string, container: string): ExpectedStarts | undefined => {
       const wanted = killPods.find(({ name }) => `${name}-${node}` === pod);
       if (wanted === undefined) return undefined;
       if (wanted.life === 'again') return { runs: undefined };
       // An init container whose end is not known has to run again.
-      const repeated = container === 'init' ? lost.filter((run) => run.pod === pod && run.container === container) : [];
-      return { runs: this.#ended.has(`${wanted.name}/${container}`) ? 2 : 1, repeated: repeated.length };
-    });
+      const again = container === 'init' ? lost.filter((run) => run.pod === pod && run.container === container) : [];
+      const repeated = again.length + sandboxes.filter((run) => run.pod === pod).length;
+      return { runs: this.#ended.has(`${wanted.name}/${container}`) ? 2 : 1, repeated };
+    };
+    return startFaults(runs, expected, sandboxes);
   }
 
   /** The last command for a pod before a kill, and how many milliseconds before. */
