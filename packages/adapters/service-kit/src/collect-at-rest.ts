@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -7,16 +8,18 @@ const LOOK_MS = 5_000;
 const REST = 0.05;
 /** It has to be at rest at so many looks in a row: what comes next should not wait for the collection. */
 const LOOKS = 4;
-/** A process that has grown by this share of its memory has to give back what is worth a pause. */
-const WORTH = 1 / 12;
+/** A process that has grown by this share of its own memory has to give back what is worth a pause. */
+const WORTH = 1 / 24;
+/** Bytes of a page of memory: what /proc/self/statm counts. */
+const PAGE_BYTES = 4_096;
 
 /** How a process has spent the time since the last look. */
 export interface Look {
   /** CPU time, and the time itself, in milliseconds. */
   readonly cpuMs: number;
   readonly elapsedMs: number;
-  /** Memory of the process, in bytes. */
-  readonly residentBytes: number;
+  /** Memory of the process's own, without the pages of files that others may have mapped too, in bytes. */
+  readonly ownBytes: number;
 }
 
 /** What the looks so far have shown. */
@@ -30,11 +33,11 @@ export interface RestState {
 /** @returns the looks at rest with this one, and whether a collection is due. */
 export function afterLook({ looks, keptBytes }: RestState, look: Look): { looks: number; due: boolean } {
   if (look.cpuMs >= REST * look.elapsedMs) return { looks: 0, due: false };
-  return { looks: looks + 1, due: looks + 1 >= LOOKS && look.residentBytes >= (1 + WORTH) * keptBytes };
+  return { looks: looks + 1, due: looks + 1 >= LOOKS && look.ownBytes >= (1 + WORTH) * keptBytes };
 }
 
 /**
- * Gives memory back when the process has been at rest for 20 seconds and has grown by a twelfth since the last time: by itself V8 keeps the
+ * Gives memory back when the process has been at rest for 20 seconds and has grown by a twenty-fourth since the last time: by itself V8 keeps the
  * pages that the last work has needed until that much has been allocated again.
  */
 export function collectAtRest(): void {
@@ -44,20 +47,22 @@ export function collectAtRest(): void {
   setInterval(() => {
     const { user, system } = process.cpuUsage(cpu);
     const elapsedMs = performance.now() - at;
-    const bytes = residentBytes();
+    const bytes = ownBytes();
     if (bytes !== undefined) {
-      const { looks, due } = afterLook(state, { cpuMs: (user + system) / 1_000, elapsedMs, residentBytes: bytes });
+      const { looks, due } = afterLook(state, { cpuMs: (user + system) / 1_000, elapsedMs, ownBytes: bytes });
       if (due) collect();
-      state = { looks, keptBytes: (due ? residentBytes() : undefined) ?? state.keptBytes };
+      state = { looks, keptBytes: (due ? ownBytes() : undefined) ?? state.keptBytes };
     }
     [cpu, at] = [process.cpuUsage(), performance.now()];
   }, LOOK_MS).unref();
 }
 
 /** Undefined: it cannot be read, as in a process that has no file descriptor left. */
-function residentBytes(): number | undefined {
+function ownBytes(): number | undefined {
   try {
-    return process.memoryUsage.rss();
+    // proc_pid_statm(5): size, resident, shared.
+    const [, resident, shared] = readFileSync('/proc/self/statm', 'latin1').split(' ', 3).map(Number);
+    return resident === undefined || shared === undefined ? undefined : (resident - shared) * PAGE_BYTES;
   } catch {
     return undefined;
   }
