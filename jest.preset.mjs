@@ -13,5 +13,5 @@ export default {
   injectGlobals: false,
   restoreMocks: true,
   // Only ends tests that hang: no test checks how long something takes on a busy machine.
-  testTimeout: process.env.KUBUS_TEST_SOAK === '1' ? 1_800_000 : 240_000,
+  testTimeout: process.env.KUBUS_TEST_SOAK === '1' ? 1_800_000 : 600_000,
 };

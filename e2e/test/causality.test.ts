@@ -83,7 +83,7 @@ describe('a standalone node', () => {
     ({ messages } = said);
   }, 3 * STORIES_MS);
 
-  afterAll(() => node?.stop(), 120_000);
+  afterAll(() => node?.stop());
 
   test('every message but the roots has its causes in the record, received before it was published, and allowed', async () => {
     expect(messages.length).toBeGreaterThan(40 * pods.length);

@@ -85,7 +85,7 @@ test('a full disk first loses what nobody needs, then the pod that uses most of 
   const release = await takeAllBut(SHORT, diskOf(node));
   const evicted = await node.watch.waitForPod('layer', isOver);
   expect(evicted.status?.message).toMatch(
-    /^The node was low on resource: ephemeral-storage\. Threshold quantity: 20Mi, available: \d+Ki\. Container main was using \d+Ki, request is 0, has larger consumption of ephemeral-storage\. $/,
+    /^The node was low on resource: ephemeral-storage\. Threshold quantity: 20Mi, available: \d+[KM]i\. Container main was using \d+[KM]i, request is 0, has larger consumption of ephemeral-storage\. $/,
   );
   const { signal, available, reclaimed, ranking: ranked } = decisionOf(node, evicted) ?? {};
   expect([signal, podNames(ranked)]).toEqual(['nodefs.available', order]);
@@ -136,4 +136,4 @@ test('a disk without inodes loses the pod that has most files, whatever their si
   expect(nodeEventsOf(node).at(-1)).toBe('Warning EvictionThresholdMet Attempting to reclaim inodes');
   await node.watch.waitForPod('few-files', isReady);
   await poll('a healthy node', async () => ((await healthOf(node)).healthy ? true : undefined));
-}, 120_000);
+});

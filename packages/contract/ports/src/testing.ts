@@ -2,6 +2,12 @@ import type { Cancel, Clock } from './clock.ts';
 import { toError } from './errors.ts';
 import type { RecordStore } from './record-store.ts';
 
+/**
+ * How long tests wait for what has to happen, in milliseconds. It is no expected duration: a machine may be twenty times slower than
+ * another, and only what hangs should fail. Jest's own limit (jest.preset.mjs) is later, so that this one's error says what is missing.
+ */
+export const HANGING_MS = 480_000;
+
 /** A clock that only the test moves. It starts at `start`, in milliseconds since the Unix epoch. */
 export class ManualClock implements Clock {
   #now: number;

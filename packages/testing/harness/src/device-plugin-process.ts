@@ -12,6 +12,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { KubusError, toError } from '@kubus/ports';
+import { HANGING_MS } from '@kubus/ports/testing';
 import {
   type AllocateRequest,
   DevicePluginService,
@@ -145,7 +146,7 @@ function register(): void {
     requestSerialize,
     responseDeserialize,
     request,
-    { deadline: Date.now() + 180_000 },
+    { deadline: Date.now() + HANGING_MS },
     answered,
   );
 }

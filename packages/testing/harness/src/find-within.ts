@@ -1,8 +1,5 @@
-import type { Conditions } from '@kubus/ports/testing';
+import { type Conditions, HANGING_MS } from '@kubus/ports/testing';
 import { HarnessError } from './errors.ts';
-
-/** Limit of hanging waits in milliseconds. It is not an expected duration. */
-const LIMIT_MS = 180_000;
 
 export interface Search<T> {
   /** The awaited condition, for error texts. */
@@ -11,7 +8,7 @@ export interface Search<T> {
   readonly look: () => T | undefined;
   /** The current state, for the error text. */
   readonly describe: () => string;
-  /** Default: three minutes. */
+  /** Default: {@link HANGING_MS}. */
   readonly limitMs?: number | undefined;
 }
 
@@ -21,7 +18,7 @@ export interface Search<T> {
  * @throws HarnessError `ConditionMissing` after `limitMs`; errors of `look`.
  */
 export async function findWithin<T>(conditions: Conditions, search: Search<T>): Promise<T> {
-  const { what, look, describe, limitMs = LIMIT_MS } = search;
+  const { what, look, describe, limitMs = HANGING_MS } = search;
   const limit = new AbortController();
   const timer = setTimeout(() => {
     limit.abort(new HarnessError('ConditionMissing', `Not within ${limitMs / 1000} s: ${what}\n${describe()}`));

@@ -7,6 +7,7 @@ import {
   asText,
   tableOf,
 } from '@kubus/kube-objects';
+import { HANGING_MS } from '@kubus/ports/testing';
 import {
   ADMIN,
   type DeleteOptions,
@@ -18,9 +19,6 @@ import {
   targetOf,
 } from '@kubus/kube-server';
 import { until } from './until.ts';
-
-/** Limit of hanging waits in milliseconds. It is not an expected duration. */
-const LIMIT_MS = 180_000;
 
 /** The objects of an API server, as seen and changed by its administrator without a connection. */
 export class ApiObjects {
@@ -83,7 +81,7 @@ export class ApiObjects {
    * @param limitMs milliseconds.
    * @throws KubeFixtureError `ConditionMissing` with the last state of the object.
    */
-  async waitFor(name: ObjectName, is: (object: KubeObject) => boolean, limitMs = LIMIT_MS): Promise<KubeObject> {
+  async waitFor(name: ObjectName, is: (object: KubeObject) => boolean, limitMs = HANGING_MS): Promise<KubeObject> {
     const look = () => {
       const object = this.get(name);
       return object !== undefined && is(object) ? object : undefined;
@@ -93,7 +91,7 @@ export class ApiObjects {
   }
 
   /** Resolves when the object is deleted. @throws KubeFixtureError as {@link waitFor}. */
-  async waitGone(name: ObjectName, limitMs = LIMIT_MS): Promise<void> {
+  async waitGone(name: ObjectName, limitMs = HANGING_MS): Promise<void> {
     const look = () => (this.get(name) === undefined ? true : undefined);
     const what = () => `${textOf(name)} is not deleted: ${JSON.stringify(this.get(name))}`;
     await until(look, what, limitMs, (listener) => this.registry.store.follow(listener));

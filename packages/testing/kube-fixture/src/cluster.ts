@@ -5,6 +5,7 @@ import { type Interface, createInterface } from 'node:readline';
 import { buffer, text } from 'node:stream/consumers';
 import { KubeConfig } from '@kubernetes/client-node';
 import { type Credential, type ObjectName, type PatchKind, kubeconfigText } from '@kubus/kube-server';
+import { HANGING_MS } from '@kubus/ports/testing';
 import {
   apiVersionOf,
   asList,
@@ -18,9 +19,6 @@ import {
   resourceOfKind,
 } from '@kubus/kube-objects';
 import { KubeFixtureError } from './errors.ts';
-
-/** Limit of hanging waits in milliseconds. It is not an expected duration. */
-const LIMIT_MS = 180_000;
 
 export interface RawRequest {
   readonly query?: Readonly<Record<string, string>>;
@@ -157,12 +155,12 @@ export class Cluster {
    * @param limitMs milliseconds.
    * @throws KubeFixtureError `ConditionMissing` with the last state of the object.
    */
-  async waitFor(name: ObjectName, is: (object: KubeObject) => boolean, limitMs = LIMIT_MS): Promise<KubeObject> {
+  async waitFor(name: ObjectName, is: (object: KubeObject) => boolean, limitMs = HANGING_MS): Promise<KubeObject> {
     return this.#follow(name, limitMs, (object) => (object !== undefined && is(object) ? object : undefined));
   }
 
   /** Resolves when the object is deleted. @throws KubeFixtureError as {@link waitFor}. */
-  async waitGone(name: ObjectName, limitMs = LIMIT_MS): Promise<void> {
+  async waitGone(name: ObjectName, limitMs = HANGING_MS): Promise<void> {
     await this.#follow(name, limitMs, (object) => (object === undefined ? true : undefined));
   }
 

@@ -18,14 +18,13 @@ import {
   startSigner,
   startVolumes,
 } from '@kubus/kube-server';
+import { HANGING_MS } from '@kubus/ports/testing';
 import { ApiObjects } from './api-objects.ts';
 import { type FaultRule, Faults, type InjectedFault } from './faults.ts';
 import { KubeconfigFolder } from './kubeconfig-folder.ts';
 import { type LoggedRequest, RequestLog } from './request-log.ts';
 import { until } from './until.ts';
 
-/** Limit of hanging waits in milliseconds. It is not an expected duration. */
-const LIMIT_MS = 180_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 export interface TestApiServerOptions {
@@ -219,7 +218,7 @@ export class TestApiServer extends ApiObjects {
    *
    * @throws KubeFixtureError `ConditionMissing` with the last requests.
    */
-  async waitForRequest(is: (request: LoggedRequest) => boolean, limitMs = LIMIT_MS): Promise<LoggedRequest> {
+  async waitForRequest(is: (request: LoggedRequest) => boolean, limitMs = HANGING_MS): Promise<LoggedRequest> {
     const last = () => this.requests.slice(-5).map(({ verb, path, status = 0 }) => `${verb} ${path} ${status}`);
     const what = () => `no such request was received; the last ones: ${last().join(', ')}`;
     return until(
