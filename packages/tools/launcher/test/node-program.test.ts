@@ -23,6 +23,6 @@ async function grown(flags: readonly string[]): Promise<number> {
 }
 
 test('only the young generation of a process with several services grows under load', async () => {
-  expect(await grown(nodeFlags)).toBeLessThan(4 * MIB);
+  expect(await grown(nodeFlags)).toBeLessThan(8 * MIB);
   expect(await grown(sharedNodeFlags)).toBeGreaterThan(8 * MIB);
 });
