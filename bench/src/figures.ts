@@ -1,5 +1,5 @@
 import type { AtOnce, FullNode, HostedNode, Pair, WithVolumes } from './measure.ts';
-import { type PerProcess, total } from './process-usage.ts';
+import { type PerProcess, medians, total } from './process-usage.ts';
 import type { Figure } from './report.ts';
 import { streamFigures } from './stream-figures.ts';
 import type { Streams } from './streams.ts';
@@ -171,9 +171,4 @@ function seconds(name: string, ms: number): Figure {
 function paired(name: string, goal: ((floor: number) => number) | undefined, pair: Pair<number>): Figure {
   const floor = pair.floor / 1000;
   return { name, unit: 's', floor, kubus: pair.kubus / 1000, ...(goal && { goal: goal(floor) }) };
-}
-
-function medians(runs: readonly PerProcess[]): PerProcess {
-  const names = new Set(runs.flatMap((run) => Object.keys(run)));
-  return Object.fromEntries([...names].map((name) => [name, median(runs.map((run) => run[name] ?? 0))]));
 }

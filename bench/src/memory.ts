@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { setTimeout as wait } from 'node:timers/promises';
 import { BenchNode } from './bench-node.ts';
 import { count } from './count-option.ts';
-import { type PerProcess, agentProcesses, memoryOf } from './process-usage.ts';
+import { type PerProcess, agentProcesses, medians, memoryOf } from './process-usage.ts';
 import { formatProcesses } from './report.ts';
 import { allAtOnce, podNames } from './subject.ts';
 
@@ -20,9 +20,12 @@ interface Options {
 
 /**
  * Wait before memory is measured, in milliseconds: until what the pods' end has caused is over, and every process has given memory back. NATS
- * does so last: a Go program that allocates little collects its garbage every two minutes.
+ * does so last: a Go program that allocates little collects its garbage every two minutes, and lets go of buffers at the second time.
  */
-const REST_MS = 150_000;
+const REST_MS = 240_000;
+/** Each figure is the median of so many readings, this far apart in milliseconds: garbage comes and goes at rest, too. */
+const READINGS = 5;
+const READING_MS = 15_000;
 
 const { pods, first, step, atOnce, hosted } = new Command('memory')
   .option('--pods <n>', 'pods in all', count, 5_000)
@@ -32,6 +35,16 @@ const { pods, first, step, atOnce, hosted } = new Command('memory')
   .option('--hosted', 'all services in one process')
   .parse()
   .opts<Options>();
+
+/** Of each process the median of its readings. */
+async function settledMemory(): Promise<PerProcess> {
+  const readings: PerProcess[] = [await memoryOf(await agentProcesses(node.dir))];
+  while (readings.length < READINGS) {
+    await wait(READING_MS);
+    readings.push(await memoryOf(await agentProcesses(node.dir)));
+  }
+  return medians(readings);
+}
 
 const node = await BenchNode.start(...(hosted === true ? ['--placement', 'hosted'] : []));
 try {
@@ -45,7 +58,7 @@ try {
       done += names.length;
     }
     await wait(REST_MS);
-    const memory = await memoryOf(await agentProcesses(node.dir));
+    const memory = await settledMemory();
     measured[`after ${done}`] = memory;
     console.log(formatProcesses({ [`after ${done}`]: memory }));
   }

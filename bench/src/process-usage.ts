@@ -1,5 +1,6 @@
 import { type NodeDir, readCpuTimes, readRecords } from '@kubus/launcher';
 import { readFile } from 'node:fs/promises';
+import { median } from './subject.ts';
 
 /** A figure for each process of the agent by its name, such as `sync-loop`, or `pod-workers-1` for a further instance. */
 export type PerProcess = Readonly<Record<string, number>>;
@@ -44,6 +45,12 @@ export function difference(later: PerProcess, earlier: PerProcess): PerProcess {
 
 export function scaled(figures: PerProcess, factor: number): PerProcess {
   return Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, value * factor]));
+}
+
+/** Of each process the median of its figures; a process that a run does not have counts as 0 there. */
+export function medians(runs: readonly PerProcess[]): PerProcess {
+  const names = new Set(runs.flatMap((run) => Object.keys(run)));
+  return Object.fromEntries([...names].map((name) => [name, median(runs.map((run) => run[name] ?? 0))]));
 }
 
 export function total(figures: PerProcess): number {
