@@ -36,9 +36,10 @@ const { pods, first, step, atOnce, hosted } = new Command('memory')
   .parse()
   .opts<Options>();
 
-/** Of each process the median of its readings. */
-async function settledMemory(): Promise<PerProcess> {
-  const readings: PerProcess[] = [await memoryOf(await agentProcesses(node.dir))];
+/** Memory at rest: of each process the median of its readings. */
+async function memoryAtRest(): Promise<PerProcess> {
+  const readings: PerProcess[] = [];
+  await wait(REST_MS);
   while (readings.length < READINGS) {
     await wait(READING_MS);
     readings.push(await memoryOf(await agentProcesses(node.dir)));
@@ -57,8 +58,7 @@ try {
       await allAtOnce(names, (name) => node.remove(name));
       done += names.length;
     }
-    await wait(REST_MS);
-    const memory = await settledMemory();
+    const memory = await memoryAtRest();
     measured[`after ${done}`] = memory;
     console.log(formatProcesses({ [`after ${done}`]: memory }));
   }
