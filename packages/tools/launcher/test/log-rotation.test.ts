@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { silentLogger } from '@kubus/ports';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, open, readFile, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, open, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ProcessLogRotation } from '../src/node/log-rotation.ts';
@@ -59,4 +59,14 @@ test('a log below the limit, and a file that is no log, stay', async () => {
   }
   await rotation().look();
   expect((await readdir(folder)).sort()).toEqual(['long.json', 'short.log']);
+});
+
+test('a folder that cannot be read is logged, and the others are looked at', async () => {
+  const log = join(folder, 'service.log');
+  await writeFile(log, 'a'.repeat(101));
+  const warned: unknown[] = [];
+  const logger = { ...silentLogger, warn: (fields: unknown) => void warned.push(fields) };
+  await new ProcessLogRotation({ folders: [log, folder], logger, limit: 100 }).look();
+  expect(warned).toEqual([{ folder: log, err: expect.objectContaining({ code: 'ENOTDIR' }) }]);
+  expect((await readdir(folder)).sort()).toEqual(['service.log', 'service.log.1']);
 });

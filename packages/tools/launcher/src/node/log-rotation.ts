@@ -46,15 +46,20 @@ export class ProcessLogRotation {
   async look(): Promise<void> {
     const { folders, logger, limit = LOG_BYTES } = this.#options;
     for (const folder of folders) {
-      const names = (await ignoring('ENOENT', readdir(folder))) ?? [];
-      for (const name of names.filter((one) => one.endsWith('.log'))) {
-        const file = join(folder, name);
-        try {
-          if ((await stat(file)).size > limit) await rotate(file);
-        } catch (error) {
-          logger.warn({ file, err: toError(error) }, 'cannot rotate a log; trying again');
-        }
+      try {
+        const names = (await ignoring('ENOENT', readdir(folder))) ?? [];
+        for (const name of names.filter((one) => one.endsWith('.log'))) await this.#lookAt(join(folder, name), limit);
+      } catch (error) {
+        logger.warn({ folder, err: toError(error) }, 'cannot look for logs to rotate; trying again');
       }
+    }
+  }
+
+  async #lookAt(file: string, limit: number): Promise<void> {
+    try {
+      if ((await stat(file)).size > limit) await rotate(file);
+    } catch (error) {
+      this.#options.logger.warn({ file, err: toError(error) }, 'cannot rotate a log; trying again');
     }
   }
 }
@@ -69,18 +74,14 @@ async function rotate(file: string): Promise<void> {
 
 /** Copies what has been written since the copy was made. */
 async function appendRest(from: string, to: string): Promise<void> {
-  const [source, target] = [await open(from), await open(to, 'a')];
-  try {
-    let { size } = await target.stat();
-    const buffer = Buffer.alloc(64 * 1024);
-    for (;;) {
-      const { bytesRead } = await source.read({ buffer, position: size });
-      if (bytesRead === 0) return;
-      await target.write(buffer, 0, bytesRead);
-      size += bytesRead;
-    }
-  } finally {
-    await source.close();
-    await target.close();
+  await using source = await open(from);
+  await using target = await open(to, 'a');
+  let { size } = await target.stat();
+  const buffer = Buffer.alloc(64 * 1024);
+  for (;;) {
+    const { bytesRead } = await source.read({ buffer, position: size });
+    if (bytesRead === 0) return;
+    await target.write(buffer, 0, bytesRead);
+    size += bytesRead;
   }
 }
