@@ -64,8 +64,11 @@ export interface CommandWindow {
   readonly entries: Map<number, CommandEntry>;
 }
 
-/** How many windows of pods are kept after their last command; older ones must be fenced again. */
-const WINDOWS = 4096;
+/**
+ * How many windows are kept, with the outcomes of their last commands: more than twice the pods that a node has at most by
+ * default. Of those without open commands the one unused for longest is forgotten; its pod, should it still exist, is fenced again.
+ */
+const WINDOWS = 256;
 
 /** How long a command may run before its client is answered `accepted`, in milliseconds: a result within this time says both. */
 const ACCEPTED_MS = 200;
@@ -254,6 +257,7 @@ export class CommandServer {
       return { code: 'not-fenced', message: `pod ${pod} has no fencing token ${number.token}`, context: { pod } };
     }
     if (!isOwn || number.token < window.token) return describe(fencedOff(pod, window));
+    this.#remember(fencedId(pod), window);
     return window;
   }
 
@@ -263,16 +267,12 @@ export class CommandServer {
     if (window !== undefined && window.token > number.token) {
       return { code: 'outdated', message: `${envelope.source}has restarted since`, context: { epoch: window.token } };
     }
-    if (window?.token === number.token) return window;
-    const fresh: CommandWindow = {
-      source: envelope.source,
-      term: 0,
-      token: number.token,
-      low: 1,
-      entries: new Map(),
-    };
-    this.#remember(id, fresh);
-    return fresh;
+    const { source } = envelope;
+    const { token } = number;
+    const used: CommandWindow =
+      window?.token === token ? window : { source, term: 0, token, low: 1, entries: new Map() };
+    this.#remember(id, used);
+    return used;
   }
 
   #advance(window: CommandWindow, low: number): void {
@@ -281,7 +281,7 @@ export class CommandServer {
     for (const seq of window.entries.keys()) if (seq < low) window.entries.delete(seq);
   }
 
-  /** Keeps the last {@link WINDOWS} windows. Commands of a pod without one are refused until it is fenced again. */
+  /** Keeps the {@link WINDOWS} windows that were used last. Commands of a pod without one are refused until it is fenced again. */
   #remember(id: string, window: CommandWindow): void {
     this.#windows.delete(id);
     this.#windows.set(id, window);

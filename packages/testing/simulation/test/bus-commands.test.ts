@@ -1,82 +1,10 @@
-import { CommandFailed, CommandRefused, HEADER, PeerRestarted, UndeclaredError, type WireMessage } from '@kubus/bus';
+import { CommandFailed, CommandRefused, HEADER, PeerRestarted, UndeclaredError } from '@kubus/bus';
 import { describe, expect, test } from '@jest/globals';
 import { KubusError } from '@kubus/ports';
 import fc from 'fast-check';
 import { type Weather, calm } from '../src/index.ts';
 import { color, dried, fence, look, paint, self, world } from './bus-fixture.ts';
-
-type World = ReturnType<typeof world>;
-type Process = ReturnType<World['join']>;
-
-/** A server whose `paint` waits until `release` is called, and counts runs. */
-function server(w: World, epoch = 1, options: { fencesFirst?: () => number | undefined } = {}) {
-  const { bus, connection } = w.join('cri-bridge', epoch);
-  const runs: string[] = [];
-  const gates: (() => void)[] = [];
-  let gated = false;
-  bus.serve(
-    paint,
-    async (command) => {
-      const { request, key } = command;
-      if (gated) await new Promise<void>((resolve) => gates.push(resolve));
-      if (!command.begin()) throw new KubusError('dropped', 'dropped');
-      if (request.color === 'invisible')
-        throw new KubusError('no-such-color', 'there is no such color', { context: { key } });
-      runs.push(`${key}:${request.color}`);
-      return { painted: request.color };
-    },
-    options,
-  );
-  bus.serve(fence, async ({ key, source, request }) => {
-    await bus.fence(key, source, request.hold);
-    return {};
-  });
-  let looks = 0;
-  bus.serve(look, () => Promise.resolve({ seen: ++looks }));
-  bus.announce(self);
-  return {
-    bus,
-    connection,
-    runs,
-    gate: () => (gated = true),
-    open: () => {
-      gated = false;
-      for (const resolve of gates.splice(0)) resolve();
-    },
-  };
-}
-
-async function settle<T>(w: World, promise: Promise<T>): Promise<T | Error> {
-  let outcome: { value: T | Error } | undefined;
-  promise.then(
-    (value) => (outcome = { value }),
-    (error: unknown) => (outcome = { value: error as Error }),
-  );
-  await w.until(() => outcome !== undefined);
-  if (outcome === undefined) throw new Error('unreachable');
-  return outcome.value;
-}
-
-/** Status and payload of every reply to a command from now on. */
-function repliesOf(w: World, name: string): [string | undefined, string][] {
-  const replies: [string | undefined, string][] = [];
-  w.broker.observe(({ headers, data }) => {
-    if (headers[HEADER.type] === `runtime.reply.${name}/1`) replies.push([headers[HEADER.status], data]);
-  });
-  return replies;
-}
-
-/** The messages from now on whose subjects include `part`. */
-function messagesOn(w: World, part: string): WireMessage[] {
-  const messages: WireMessage[] = [];
-  w.broker.observe((message) => (message.subject.includes(part) ? messages.push(message) : 0));
-  return messages;
-}
-
-async function fenced(w: World, client: Process, number = 1) {
-  await settle(w, client.bus.call(fence, 'pod-1', { hold: number }));
-  return client.bus.fencingToken('pod-1', number);
-}
+import { type World, fenced, messagesOn, repliesOf, server, settle } from './commands-fixture.ts';
 
 /** A command that is running when its server is killed, `ms` milliseconds after it was sent. */
 async function cutOff(w: World, ms: number) {
@@ -279,12 +207,35 @@ describe('commands', () => {
       client.bus.call(paint, pod, { color: 'red' }, { fencingToken: client.bus.fencingToken(pod, number) });
     await settle(w, call('pod-1', 1));
     // More pods than the server keeps.
-    await settle(w, Promise.all(Array.from({ length: 4_100 }, (_, index) => call(`other-${index}`, 2 + index))));
+    await settle(w, Promise.all(Array.from({ length: 300 }, (_, index) => call(`other-${index}`, 2 + index))));
     for (const copy of [...copies]) w.broker.publish(copy);
     await w.quiet();
     expect(runs.filter((run) => run.startsWith('pod-1:'))).toEqual(['pod-1:red']);
     await settle(w, call('pod-1', 10_000));
     expect(runs.filter((run) => run.startsWith('pod-1:'))).toEqual(['pod-1:red', 'pod-1:red']);
+  });
+
+  test('what is used is not forgotten, however many pods come and go', async () => {
+    const w = world();
+    const { runs } = server(w);
+    const client = w.join('pod-workers');
+    const token = await fenced(w, client);
+    const copies = messagesOn(w, '.cmd.');
+    const use = async () => {
+      await settle(w, client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token }));
+      return settle(w, client.bus.call(look, 'x', {}));
+    };
+    await use();
+    const late = [...copies];
+    for (let round = 0; round < 3; round++) {
+      const others = Array.from({ length: 100 }, (_, index) => `other-${round}-${index}`);
+      await settle(w, Promise.all(others.map((pod) => client.bus.call(fence, pod, { hold: 1 }))));
+      for (const copy of late) w.broker.publish(copy);
+      await w.quiet();
+      await use();
+    }
+    expect(runs).toEqual(Array.from({ length: 4 }, () => 'pod-1:red'));
+    expect(await use()).toMatchObject({ result: { seen: 5 } });
   });
 
   test('when the server restarts, fenced commands fail and the others are sent again', async () => {
