@@ -8,10 +8,10 @@ const MIB = 1024 * 1024;
 const idle = { cpuMs: 100, elapsedMs: 5_000, ownBytes: 200 * MIB };
 
 test.each([
-  ['for the fourth time', { looks: 3, keptBytes: 190 * MIB }, idle, { looks: 4, due: true }],
-  ['after its start', { looks: 3, keptBytes: 0 }, idle, { looks: 4, due: true }],
+  ['for the fourth time', { looks: 3, keptBytes: 195 * MIB }, idle, { looks: 0, due: true }],
+  ['after its start', { looks: 3, keptBytes: 0 }, idle, { looks: 0, due: true }],
   ['for the third time', { looks: 2, keptBytes: 0 }, idle, { looks: 3, due: false }],
-  ['with what it needs', { looks: 9, keptBytes: 195 * MIB }, idle, { looks: 10, due: false }],
+  ['with what it needs', { looks: 9, keptBytes: 197 * MIB }, idle, { looks: 10, due: false }],
   ['no longer', { looks: 9, keptBytes: 0 }, { ...idle, cpuMs: 300 }, { looks: 0, due: false }],
 ])('at rest %s', (_, state, look, expected) => {
   expect(afterLook(state, look)).toEqual(expected);

@@ -80,6 +80,8 @@ export const nodeConfigSchema = z.strictObject({
   placement: placementSchema.default('separate'),
   /** Fixed HTTP ports by instance name, and by that of a process with several services, which serves only their health; others are chosen by the system. */
   httpPorts: z.record(z.string(), z.number().int().min(0).max(65535)).default({}),
+  /** The addon with which a process at rest gives free memory back; without it, malloc keeps what it has needed. */
+  mallocTrim: z.string().optional(),
   /** Omitted: the node has no static pods from files. */
   manifests: z
     .strictObject({

@@ -82,7 +82,6 @@ export interface ServiceDefinition {
  * Memory that work has needed is given back afterwards ({@link collectAtRest}). An error at start is one log line and exit code 1.
  */
 export async function runServices(definitions: readonly ServiceDefinition[]): Promise<void> {
-  collectAtRest();
   const names = definitions.map(({ name }) => name).join(',');
   const report = (error: unknown, what: string) =>
     createLogger({ service: names, instance: names, level: 'info' }).error({ err: toError(error) }, what);
@@ -96,9 +95,9 @@ export async function runServices(definitions: readonly ServiceDefinition[]): Pr
     const { config: file, slot, services, process: shared, elsewhere } = parseArguments();
     const { config: read, unknown } = readNodeConfig(file);
     const config = withOwnLevel(read, process.env['KUBUS_LOG_LEVEL']);
-    if (unknown.length > 0) {
-      createLogger({ service: names, instance: names, level: config.logLevel }).warn({ file, unknown }, unknownFields);
-    }
+    const logger = createLogger({ service: names, instance: names, level: config.logLevel });
+    if (unknown.length > 0) logger.warn({ file, unknown }, unknownFields);
+    collectAtRest(config.mallocTrim, logger);
     const named = shared === undefined ? services : servicesIn(shared, config);
     const present = definitions.filter(({ isPartOf }) => isPartOf?.(config) ?? true);
     const own = present.filter(({ name }) => named?.includes(name) ?? true);

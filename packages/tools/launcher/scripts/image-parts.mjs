@@ -40,6 +40,7 @@ const names = {
   relay: natives.relay,
   'stream-relay': natives.streamRelay,
   'mount-helper': natives.mountHelper,
+  'malloc-trim': natives.mallocTrim,
   'keep-service': natives.keepService,
   'check-service': natives.checkService,
 };

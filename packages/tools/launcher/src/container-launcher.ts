@@ -1,5 +1,5 @@
 import { KubusError, toError } from '@kubus/ports';
-import { createLogger, endProcess, readNodeConfig, unknownFields } from '@kubus/service-kit';
+import { collectAtRest, createLogger, endProcess, readNodeConfig, unknownFields } from '@kubus/service-kit';
 import { parseArgs } from 'node:util';
 import { ContainerLauncher } from './containers/container-launcher.ts';
 import { readContainerDir } from './containers/environment.ts';
@@ -17,6 +17,7 @@ try {
   const launcher = new ContainerLauncher({ dir: readContainerDir(process.env), config, logger });
   endAtSignals(launcher, logger);
   await launcher.start();
+  collectAtRest(config.mallocTrim, logger);
   logger.info({ node: config.node }, 'ready');
 } catch (error) {
   logger.error({ err: toError(error) }, 'cannot start');

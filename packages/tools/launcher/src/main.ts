@@ -24,8 +24,8 @@ try {
   logger = createLogger({ service: 'launcher', instance: 'launcher-0', level: settings.logLevel });
   const launcher = new NodeLauncher({ dir, settings, logger, onStep: (step) => logger.info({ step }, step) });
   endAtSignals(launcher, logger);
-  await launcher.start();
-  collectAtRest();
+  const { mallocTrim } = await launcher.start();
+  collectAtRest(mallocTrim, logger);
   logger.info({ started: true }, 'the node is started');
 } catch (error) {
   logger.error({ err: toError(error), failed: toError(error).message }, 'the node cannot be started');

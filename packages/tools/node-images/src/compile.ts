@@ -7,7 +7,7 @@ import { cacheFile } from './cache-file.ts';
 import { NodeImageError } from './errors.ts';
 
 const run = promisify(execFile);
-const flags = ['-static', '-O2', '-s', '-Wall', '-Werror'];
+const common = ['-O2', '-s', '-Wall', '-Werror'];
 
 /**
  * Compiles one C file to a static program and returns its path in `cacheDir`. The name contains a digest of the source, of the files that it
@@ -15,10 +15,20 @@ const flags = ['-static', '-O2', '-s', '-Wall', '-Werror'];
  *
  * @throws NodeImageError `CompilerMissing`, or `CompileFailed` with the compiler's messages.
  */
-export async function compileStatic(
+export function compileStatic(source: string, cacheDir: string, included: readonly string[] = []): Promise<string> {
+  return compile(source, cacheDir, included, ['-static', ...common]);
+}
+
+/** The same for an addon of Node.js, which the dynamic linker loads. */
+export function compileAddon(source: string, cacheDir: string): Promise<string> {
+  return compile(source, cacheDir, [], ['-shared', '-fPIC', ...common]);
+}
+
+async function compile(
   source: string,
   cacheDir: string,
-  included: readonly string[] = [],
+  included: readonly string[],
+  flags: readonly string[],
 ): Promise<string> {
   const version = await gcc(
     ['--version'],

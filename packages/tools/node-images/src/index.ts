@@ -1,5 +1,5 @@
 export { BlobProgress, type BlobStatus, BlobStatuses } from './blob-progress.ts';
-export { compileStatic } from './compile.ts';
+export { compileAddon, compileStatic } from './compile.ts';
 export { callCriOnce } from './cri-call.ts';
 export { type ArchiveContent, openArchive, readArchiveContent } from './image-archive.ts';
 export { importArchive, importImages, removeName, untilListed } from './import-images.ts';

@@ -61,6 +61,7 @@ function ownConfig(dir: ContainerDir, settings: ContainerSettings): object {
     logLevel: settings.logLevel,
     nats: { url: settings.natsUrl, identities: inContainer.identities },
     state: dir.state('.'),
+    mallocTrim: nativeProgram('malloc-trim'),
     manifests: { path: inContainer.manifests },
     server: {
       socket: dir.socket('api'),

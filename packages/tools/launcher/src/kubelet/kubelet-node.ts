@@ -114,6 +114,7 @@ export class KubeletNode {
       relay: natives.relay,
       streamRelay: natives.streamRelay,
       mountHelper: natives.mountHelper,
+      mallocTrim: natives.mallocTrim,
       memoryWatch: mounts.version === 1 ? natives.memoryWatch : undefined,
       runtime: socket,
       handler,

@@ -24,6 +24,8 @@ export interface NodeParts {
   readonly mountHelper: string;
   /** The program that waits for the kernel to say that memory is short; undefined: this kernel does not. */
   readonly memoryWatch: string | undefined;
+  /** The addon with which a process at rest gives free memory back. */
+  readonly mallocTrim: string;
   /** The container runtime's socket. */
   readonly runtime: string;
   /** The runtime handler whose network cni-bridge sets up; undefined: the runtime has no such handler. */
@@ -90,6 +92,7 @@ export function nodeConfigOf(settings: KubeletSettings, parts: NodeParts): NodeC
     journal: false,
     nats: { ...parts.nats, identities: identitiesFolder(dir) },
     state: dir.state('.'),
+    mallocTrim: parts.mallocTrim,
     ...(staticPodPath !== '' && { manifests: { path: staticPodPath, checkEveryMs: config.fileCheckFrequency } }),
     ...(staticPodURL !== '' && {
       manifestUrl: {

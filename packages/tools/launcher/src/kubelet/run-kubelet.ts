@@ -120,7 +120,7 @@ async function runNode(programs: string, settings: KubeletSettings, { logger, on
   const node = new KubeletNode({ dir, settings, placement, programs, logger, onLine });
   running.push(node);
   await node.start();
-  collectAtRest();
+  collectAtRest(natives.mallocTrim, logger);
   logger.info({ node: dir.node }, 'The node is ready');
   manager.ready();
   manager.watch(() => node.isHealthy());

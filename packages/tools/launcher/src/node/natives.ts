@@ -1,5 +1,5 @@
 import { installShim, linkShimSocket } from '@kubus/cni/shim-install';
-import { compileStatic } from '@kubus/node-images';
+import { compileAddon, compileStatic } from '@kubus/node-images';
 import { fileURLToPath } from 'node:url';
 import type { NodeDir } from './node-dir.ts';
 
@@ -21,6 +21,9 @@ const mountHelperParts = [
   fileURLToPath(new URL('../../../../adapters/filesystem/native/project-quota.h', import.meta.url)),
 ];
 const memoryWatchSource = fileURLToPath(new URL('../../../../adapters/cgroup/native/memory-watch.c', import.meta.url));
+const mallocTrimSource = fileURLToPath(
+  new URL('../../../../adapters/service-kit/native/malloc-trim.c', import.meta.url),
+);
 const sdNotifySource = fileURLToPath(new URL('../../native/sd-notify.c', import.meta.url));
 const holdLockSource = fileURLToPath(new URL('../../native/hold-lock.c', import.meta.url));
 const keepServiceSource = fileURLToPath(new URL('../../native/keep-service.c', import.meta.url));
@@ -40,6 +43,8 @@ export interface Natives {
   readonly mountHelper: string;
   /** Waits for the kernel to say that memory is short. */
   readonly memoryWatch: string;
+  /** The addon with which a process at rest gives free memory back. */
+  readonly mallocTrim: string;
   /** Holds the lock on a file. */
   readonly holdLock: string;
   /** Process 1 of a service's container. */
@@ -48,33 +53,25 @@ export interface Natives {
   readonly checkService: string;
 }
 
+/** How each is compiled into a folder. */
+const compilers: Readonly<Record<keyof Natives | 'shim', (cache: string) => Promise<string>>> = {
+  shim: (cache) => compileStatic(shimSource, cache, shimParts),
+  relay: (cache) => compileStatic(relaySource, cache),
+  portRelay: (cache) => compileStatic(portRelaySource, cache),
+  dnsRelay: (cache) => compileStatic(dnsRelaySource, cache),
+  streamRelay: (cache) => compileStatic(streamRelaySource, cache),
+  mountHelper: (cache) => compileStatic(mountHelperSource, cache, mountHelperParts),
+  memoryWatch: (cache) => compileStatic(memoryWatchSource, cache),
+  mallocTrim: (cache) => compileAddon(mallocTrimSource, cache),
+  holdLock: (cache) => compileStatic(holdLockSource, cache),
+  keepService: (cache) => compileStatic(keepServiceSource, cache),
+  checkService: (cache) => compileStatic(checkServiceSource, cache),
+};
+
 /** Compiles the native programs into `cache`; programs that are there already are not compiled again. */
 export async function compileNatives(cache: string): Promise<Natives & { shim: string }> {
-  const [shim, relay, portRelay, dnsRelay, streamRelay, mountHelper, memoryWatch, holdLock, keepService, checkService] =
-    await Promise.all([
-      compileStatic(shimSource, cache, shimParts),
-      compileStatic(relaySource, cache),
-      compileStatic(portRelaySource, cache),
-      compileStatic(dnsRelaySource, cache),
-      compileStatic(streamRelaySource, cache),
-      compileStatic(mountHelperSource, cache, mountHelperParts),
-      compileStatic(memoryWatchSource, cache),
-      compileStatic(holdLockSource, cache),
-      compileStatic(keepServiceSource, cache),
-      compileStatic(checkServiceSource, cache),
-    ]);
-  return {
-    shim,
-    relay,
-    portRelay,
-    dnsRelay,
-    streamRelay,
-    mountHelper,
-    memoryWatch,
-    holdLock,
-    keepService,
-    checkService,
-  };
+  const compiled = Object.entries(compilers).map(async ([name, compile]) => [name, await compile(cache)] as const);
+  return Object.fromEntries(await Promise.all(compiled)) as Record<keyof typeof compilers, string>;
 }
 
 /**

@@ -78,8 +78,8 @@ export class NodeLauncher {
     });
   }
 
-  /** Starts all processes. Throws the error that prevents the node from starting. */
-  async start(): Promise<void> {
+  /** Starts all processes. Returns the native programs. Throws the error that prevents the node from starting. */
+  async start(): Promise<Natives> {
     const { dir, settings } = this.#options;
     await createNodeDir(dir);
     this.#logs.start();
@@ -102,6 +102,7 @@ export class NodeLauncher {
     this.#step('starting the services');
     this.#processes.startServices();
     await this.#processes.joinBus({ ...natsAccess(dir, settings), identities: identitiesFolder(dir) });
+    return natives;
   }
 
   /** Ends the launcher; the node's processes keep running. */

@@ -133,7 +133,11 @@ export function identitiesFolder(dir: Pick<NodeDir, 'config'>): string {
 export async function writeNodeConfig(
   dir: NodeDir,
   settings: NodeSettings,
-  parts: { natives: Pick<Natives, 'relay' | 'streamRelay' | 'mountHelper'>; plugins: string; resolvConf: string },
+  parts: {
+    natives: Pick<Natives, 'relay' | 'streamRelay' | 'mountHelper' | 'mallocTrim'>;
+    plugins: string;
+    resolvConf: string;
+  },
 ): Promise<void> {
   const config: NodeConfig = {
     node: dir.node,
@@ -146,6 +150,7 @@ export async function writeNodeConfig(
     instances: settings.instances,
     placement: settings.placement,
     httpPorts: {},
+    mallocTrim: parts.natives.mallocTrim,
     manifests: { path: settings.manifests, checkEveryMs: 20_000 },
     ...(await cluster(dir, settings)),
     server: server(dir, settings, parts.natives),

@@ -18,6 +18,7 @@ const parts = {
   streamRelay: '/stream-relay',
   mountHelper: '/mount-helper',
   memoryWatch: '/memory-watch',
+  mallocTrim: '/malloc-trim',
   runtime: '/run/containerd/containerd.sock',
   handler: undefined,
   cgroupDriver: 'systemd',
