@@ -8,7 +8,16 @@ export { NatsTransport, fromNats } from './nats-transport.ts';
 export { readRecord } from './record.ts';
 export { RecordFollower, type RecordState } from './record-follower.ts';
 export { RemovalMarks } from './removal-marks.ts';
-export { type RecordStorage, defaultRecordLimits, ensureStreams, reachesStreams, removeStreams } from './streams.ts';
+export { trimRecord } from './record-trim.ts';
+export {
+  type RecordLimits,
+  type RecordStorage,
+  defaultRecordLimits,
+  journaledRecordLimits,
+  ensureStreams,
+  reachesStreams,
+  removeStreams,
+} from './streams.ts';
 export { type KeyedIdentity, MAX_NODES, type ServerNode, createIdentity, serverConfig } from './identities.ts';
 export {
   type Identity,

@@ -13,17 +13,20 @@ import { STREAMS_API, bucketStream, nodeSubject, recordStream, storeSubject } fr
 /** How long the server may take to answer, in milliseconds. */
 const ANSWER_MS = 5_000;
 
-/** How much of the node's messages is kept for `kubus trace`. */
+/** How much of the node's messages is kept for `kubus trace`, at most. */
 export interface RecordLimits {
   readonly maxBytes: number;
   readonly maxAgeMs: number;
 }
 
 /**
- * The short lives of 350 pods. The server keeps an index of all messages in memory, and, when it removes the oldest ones, the file that they are in: 4 MiB for a
- * stream of less than 32 MiB, else 8 MiB (nats-server, dynBlkSize). A record of 128 MiB cost 30 MB more.
+ * The short lives of 125 pods and the last hour, which {@link trimRecord} leaves. The server keeps an index of all messages in memory, and, when it removes the oldest ones,
+ * the file that they are in: 4 MiB for a stream of less than 32 MiB, else 8 MiB (nats-server, dynBlkSize). With 31 MiB it needed 5 MiB more, with 128 MiB 30.
  */
-export const defaultRecordLimits: RecordLimits = { maxBytes: 31 * 1024 * 1024, maxAgeMs: 3_600_000 };
+export const defaultRecordLimits: RecordLimits = { maxBytes: 19 * 1024 * 1024, maxAgeMs: 70 * 60_000 };
+
+/** On a node that keeps journals: a replay needs all messages of a life, from its start. */
+export const journaledRecordLimits: RecordLimits = { ...defaultRecordLimits, maxBytes: 128 * 1024 * 1024 };
 
 /** Where the record is: a server whose disk is full no longer answers once it has to write the record there (nats-server 2.9). */
 export type RecordStorage = 'files' | 'memory';
@@ -96,7 +99,8 @@ function bucketConfig(node: string): NamedConfig {
   };
 }
 
-function recordConfig(node: string, limits: RecordLimits, storage: RecordStorage): NamedConfig {
+/** The record of all messages as a stream. */
+export function recordConfig(node: string, limits: RecordLimits, storage: RecordStorage): NamedConfig {
   const inMemory = storage === 'memory';
   return {
     name: recordStream(node),

@@ -23,7 +23,7 @@ export class ContainerLauncher {
   /** Throws `SlotTaken` when another launcher of the node is running. */
   constructor(options: ContainerLauncherOptions) {
     const { dir, config, logger } = options;
-    const { placement, instances, apiServer, observatory } = config;
+    const { placement, instances, journal, apiServer, observatory } = config;
     this.#options = options;
     this.#processes = new ServiceProcesses({
       dir,
@@ -35,6 +35,7 @@ export class ContainerLauncher {
         observatory: observatory !== undefined,
       },
       elsewhere: [],
+      journal,
       movable: false,
       start: (name) => findRemoteProcess(dir.control(name), this.#stopping.signal),
       scale: () => {

@@ -1,4 +1,4 @@
-import { type RecordStorage, defaultRecordLimits, ensureHubStream, ensureStreams } from '@kubus/bus-nats';
+import { type RecordLimits, type RecordStorage, ensureHubStream, ensureStreams, trimRecord } from '@kubus/bus-nats';
 import { type Logger, hasErrno, toError } from '@kubus/ports';
 import { systemClock } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -7,6 +7,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 /** How often the room on the disk of the streams is looked at, in milliseconds: often enough for a disk that is being filled fast. */
 const LOOK_MS = 1_000;
+/** How often the size of the record is looked at, in milliseconds: a node that starts as many pods as it can adds less than 4 MiB in that time. */
+const TRIM_MS = 5_000;
 /** Below this, the record of messages is kept in memory. */
 const SHORT_BYTES = 64 * 1024 * 1024;
 /** With this much free, it is in files again: far enough above, so that it does not change to and fro. */
@@ -19,6 +21,8 @@ export interface NodeStreamsOptions {
   readonly node: string;
   /** The folder of the node's own NATS server; it does not exist where another server is used, whose disk is not watched. */
   readonly store: string;
+  /** How much the record may hold. */
+  readonly limits: RecordLimits;
   /** Whether there is a stream for a hub. */
   readonly hub: boolean;
   readonly logger: Logger;
@@ -31,13 +35,16 @@ export interface NodeStreamsOptions {
 export class NodeStreams {
   readonly #options: NodeStreamsOptions;
   readonly #looking: NodeJS.Timeout;
+  readonly #trimming: NodeJS.Timeout;
   #storage: RecordStorage = 'files';
+  #isTrimming = false;
   /** One change at a time. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(options: NodeStreamsOptions) {
     this.#options = options;
     this.#looking = setInterval(() => void this.#look(), LOOK_MS);
+    this.#trimming = setInterval(() => void this.#trim(), TRIM_MS);
     void this.#follow();
   }
 
@@ -50,6 +57,7 @@ export class NodeStreams {
   /** The streams stay. */
   stop(): void {
     clearInterval(this.#looking);
+    clearInterval(this.#trimming);
   }
 
   async #follow(): Promise<void> {
@@ -58,6 +66,21 @@ export class NodeStreams {
 
   async #look(): Promise<void> {
     if (await this.#decide()) await this.#make();
+  }
+
+  /** One at a time. Without it the server itself keeps the record within its limits. */
+  async #trim(): Promise<void> {
+    const { connection, node, limits, logger } = this.#options;
+    if (this.#isTrimming) return;
+    this.#isTrimming = true;
+    try {
+      const trimmed = await trimRecord(connection, node, limits, systemClock.now());
+      if (trimmed) logger.debug({}, 'trimmed the record of messages');
+    } catch (error) {
+      logger.debug({ err: toError(error) }, 'cannot trim the record of messages yet');
+    } finally {
+      this.#isTrimming = false;
+    }
   }
 
   /** Decides where the record is. Returns whether that is another place than before. */
@@ -78,11 +101,9 @@ export class NodeStreams {
   }
 
   #make(): Promise<void> {
-    const { connection, node, hub } = this.#options;
+    const { connection, node, limits, hub } = this.#options;
     this.#last = this.#last.then(async () => {
-      await this.#retryUntilDone('the streams', () =>
-        ensureStreams(connection, node, defaultRecordLimits, this.#storage),
-      );
+      await this.#retryUntilDone('the streams', () => ensureStreams(connection, node, limits, this.#storage));
       // Not awaited: nothing in the node needs the hub's stream.
       if (hub) {
         void this.#retryUntilDone('the stream for the hub', () => ensureHubStream(connection, node, systemClock.now()));

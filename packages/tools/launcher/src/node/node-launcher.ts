@@ -69,6 +69,7 @@ export class NodeLauncher {
       shape: settings,
       elsewhere: settings.elsewhere,
       faults: settings.faults,
+      journal: settings.journal,
       hub: settings.hub !== undefined,
       start: (name, elsewhere) => this.#startService(name, elsewhere),
       scale: async (instances) => {

@@ -1,5 +1,12 @@
 import type { Bus } from '@kubus/bus';
-import { RemovalMarks, connectNats, readSeed, streamsInstance } from '@kubus/bus-nats';
+import {
+  RemovalMarks,
+  connectNats,
+  defaultRecordLimits,
+  journaledRecordLimits,
+  readSeed,
+  streamsInstance,
+} from '@kubus/bus-nats';
 import {
   type ServiceName,
   processEvent,
@@ -71,6 +78,8 @@ export interface ServiceProcessesOptions {
   readonly elsewhere: readonly string[];
   /** Whether the node allows fault injection. Default: false. */
   readonly faults?: boolean;
+  /** Whether services keep journals. Default: false. */
+  readonly journal?: boolean;
   /** Whether the node's events go to a hub. Default: false. */
   readonly hub?: boolean;
   /** Starts a process named by {@link serviceProcesses}. @param elsewhere those of its services that another process runs */
@@ -184,9 +193,10 @@ export class ServiceProcesses {
       connectNats({ servers: url, tls, instance, seed: await readSeed(identities, instance) });
     const streams = await connect(streamsInstance);
     this.#streams = streams;
-    const { hub = false } = this.#options;
+    const { hub = false, journal = false } = this.#options;
+    const limits = journal ? journaledRecordLimits : defaultRecordLimits;
     const nodeStreams = { connection: streams, node: dir.node, logger };
-    this.#keptStreams = new NodeStreams({ ...nodeStreams, store: natsStore(dir), hub });
+    this.#keptStreams = new NodeStreams({ ...nodeStreams, store: natsStore(dir), limits, hub });
     await this.#keptStreams.ensure();
     this.#marks = new RemovalMarks({ ...nodeStreams, clock: systemClock, ids: systemIds });
     const connection = await connect(launcherInstance);
