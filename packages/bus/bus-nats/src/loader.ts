@@ -1,4 +1,4 @@
-import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
+import { AckPolicy, type ConsumerConfig, DeliverPolicy } from '@nats-io/jetstream';
 import { KubusError } from '@kubus/ports';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { STREAMS_API } from './names.ts';
@@ -13,8 +13,10 @@ export interface LoadOptions {
   readonly stream: string;
   /** Which subjects of the stream. */
   readonly filter: string;
-  /** `last`: the newest message of each subject; `all`: every message, oldest first. */
-  readonly what: 'last' | 'all';
+  /** `last`: the newest message of each subject; `all`: every message, oldest first; a position in the stream: every message from there on. */
+  readonly what: 'last' | 'all' | number;
+  /** The messages are delivered without their data. Default: false. */
+  readonly headersOnly?: boolean;
   /** A subject under the connection's inbox prefix that nothing else uses. */
   readonly inbox: string;
   /** The consumer's name; unique. */
@@ -67,7 +69,8 @@ export function loadStored(options: LoadOptions): { loaded: Promise<void>; end: 
     config: {
       name,
       ack_policy: AckPolicy.None,
-      deliver_policy: options.what === 'all' ? DeliverPolicy.All : DeliverPolicy.LastPerSubject,
+      ...delivery(options.what),
+      headers_only: options.headersOnly ?? false,
       deliver_subject: inbox,
       filter_subject: filter,
       inactive_threshold: LOADER_LIFE_MS * 1_000_000,
@@ -85,4 +88,9 @@ export function loadStored(options: LoadOptions): { loaded: Promise<void>; end: 
     })
     .catch(fail);
   return { loaded: loaded.then(() => undefined), end };
+}
+
+function delivery(what: LoadOptions['what']): Partial<ConsumerConfig> {
+  if (typeof what === 'number') return { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: what };
+  return { deliver_policy: what === 'all' ? DeliverPolicy.All : DeliverPolicy.LastPerSubject };
 }

@@ -1,4 +1,4 @@
-import { ROOT, encodeToken, factPattern, type AnyFact } from '@kubus/contracts';
+import { COMPLETE, ROOT, encodeToken, factPattern, type AnyFact } from '@kubus/contracts';
 
 /**
  * A node in names on the broker. A node name is a DNS subdomain, so replacing its dots with `_` keeps names distinct and valid
@@ -54,4 +54,9 @@ export function inboxPrefix(instance: string): string {
 /** The filter of a consumer that loads the current values of a fact. */
 export function storePattern(node: string, declaration: Pick<AnyFact, 'area' | 'name' | 'version'>): string {
   return storeSubject(node, factPattern(declaration));
+}
+
+/** Whether a subject of the store is that of a completion mark. */
+export function isCompletion(subject: string): boolean {
+  return subject.includes(`.${COMPLETE}.`);
 }

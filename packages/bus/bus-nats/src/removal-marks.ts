@@ -4,13 +4,13 @@ import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { loadStored } from './loader.ts';
-import { bucketStream, inboxPrefix, storeSubject } from './names.ts';
+import { bucketStream, inboxPrefix, isCompletion, storeSubject } from './names.ts';
 import { streamsInstance } from './permissions.ts';
 import { storedMessage } from './record.ts';
 
 const REQUEST_MS = 5_000;
-/** How often the number of stored facts is looked at, in milliseconds. */
-const LOOK_MS = 60_000;
+/** How often the store is looked at, in milliseconds. */
+const LOOK_MS = 10_000;
 
 /** The last message in the store under one subject. */
 export interface StoredFact {
@@ -52,21 +52,27 @@ export interface RemovalMarksOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** By how many facts and marks the store has to grow until marks are purged, since that reads all of it. Default: 500, those of 60 pods. */
+  /** How many facts and marks have to be stored until they are looked at. Default: 500, those of some 25 pods. */
   readonly growth?: number;
-  /** How old marks have to be, in milliseconds: newer ones are kept for readers that are loading. Default: 60 s. */
+  /** How old marks have to be, in milliseconds: newer ones are kept for readers that are loading. Default: 10 s. */
   readonly ageMs?: number;
 }
 
 /**
  * Purges the removal marks that are no longer needed from the store (see {@link voidMarks}): otherwise it would grow with every pod that
- * has come and gone.
+ * has come and gone. It does so soon: a pod leaves eight, and while many come and go, what the server has in memory at a time is what
+ * its heap stays spread over.
  */
 export class RemovalMarks {
   readonly #options: RemovalMarksOptions;
-  /** The facts and marks that the last purge left. */
-  #left = 0;
+  /** The removal marks and completion marks of the store as far as it has been read, by subject. */
+  readonly #marks = new Map<string, StoredFact>();
+  /** Position of the last message that was read. */
+  #read = 0;
+  /** When the stream was created: a restarted server has another one. */
+  #stream: string | undefined;
   #next: Cancel | undefined;
+  #stopped = false;
 
   constructor(options: RemovalMarksOptions) {
     this.#options = options;
@@ -75,21 +81,21 @@ export class RemovalMarks {
 
   /** Stops looking; a purge that has begun goes on. */
   stop(): void {
+    this.#stopped = true;
     this.#next?.();
   }
 
-  /** Purges when the store has grown enough since the last purge. Returns how many marks were purged; errors are logged. */
+  /** Purges when enough has been stored since the last look. Returns how many marks were purged; errors are logged. */
   async look(): Promise<number> {
-    const { connection, node, clock, logger, growth = 500, ageMs = 60_000 } = this.#options;
+    const { connection, node, clock, logger, growth = 500, ageMs = 10_000 } = this.#options;
     try {
       const manager = await jetstreamManager(connection, { checkAPI: false, timeout: REQUEST_MS });
-      const { messages: count } = (await manager.streams.info(bucketStream(node))).state;
-      // A restarted server has none.
-      this.#left = Math.min(this.#left, count);
-      if (count - this.#left < growth) return 0;
+      const { created, state } = await manager.streams.info(bucketStream(node));
+      if (created !== this.#stream) this.#forget(created);
+      if (state.last_seq - this.#read < growth) return 0;
+      await this.#readOn();
       const purged = await this.#purge(clock.now() - ageMs);
-      this.#left = count - purged;
-      logger.debug({ count, purged }, 'purged removal marks of facts');
+      logger.debug({ count: state.messages, purged }, 'purged removal marks of facts');
       return purged;
     } catch (error) {
       logger.warn({ err: toError(error) }, 'cannot purge removal marks of facts; trying again later');
@@ -99,33 +105,52 @@ export class RemovalMarks {
 
   #lookLater(): void {
     this.#next = this.#options.clock.after(LOOK_MS, () => {
-      this.#lookLater();
-      void this.look();
+      void this.look().then(() => {
+        if (!this.#stopped) this.#lookLater();
+      });
     });
   }
 
-  /** @param before marks stored before this time are considered; milliseconds since the Unix epoch */
-  async #purge(before: number): Promise<number> {
+  #forget(stream: string): void {
+    this.#stream = stream;
+    this.#read = 0;
+    this.#marks.clear();
+  }
+
+  /** Reads what has been stored since the last time. */
+  async #readOn(): Promise<void> {
     const { connection, node, ids } = this.#options;
     const id = ids.hex(8);
-    const stored: StoredFact[] = [];
     const { loaded } = loadStored({
       connection,
       api: '$JS.API',
       stream: bucketStream(node),
       filter: storeSubject(node, '>'),
-      what: 'last',
+      what: this.#read + 1,
+      headersOnly: true,
       inbox: `${inboxPrefix(streamsInstance)}.marks.${id}`,
       name: `marks-${id}`,
       timeoutMs: REQUEST_MS,
-      onMessage: (message) => void stored.push(storedFact(message)),
+      onMessage: (message) => this.#keep(storedFact(message)),
     });
     await loaded;
-    const marks = voidMarks(stored, before);
+  }
+
+  #keep(fact: StoredFact): void {
+    this.#read = fact.seq;
+    if (fact.removed || isCompletion(fact.subject)) this.#marks.set(fact.subject, fact);
+    else this.#marks.delete(fact.subject);
+  }
+
+  /** @param before marks stored before this time are considered; milliseconds since the Unix epoch */
+  async #purge(before: number): Promise<number> {
+    const { connection, node } = this.#options;
+    const marks = voidMarks([...this.#marks.values()], before);
     for (const { subject, seq } of marks) {
       // `seq` is the first one to keep: a value stored under the same key since then.
       const request = JSON.stringify({ filter: subject, seq: seq + 1 });
       await connection.request(`$JS.API.STREAM.PURGE.${bucketStream(node)}`, request, { timeout: REQUEST_MS });
+      this.#marks.delete(subject);
     }
     return marks.length;
   }

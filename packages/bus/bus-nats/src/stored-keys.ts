@@ -1,6 +1,6 @@
 import { COMPLETE } from '@kubus/contracts';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { STREAMS_API, bucketStream } from './names.ts';
+import { STREAMS_API, bucketStream, isCompletion } from './names.ts';
 
 /** Each so many times all keys are compared; in between only the completion marks, which are few, and which an emptied bucket lacks, too. */
 const ALL_EVERY = 4;
@@ -36,7 +36,7 @@ export class StoredKeys {
     const isFull = ++this.#looks % ALL_EVERY === 0;
     const groups = new Map<string, string[]>();
     for (const subject of this.#stored) {
-      if (!isFull && !subject.includes(`.${COMPLETE}.`)) continue;
+      if (!isFull && !isCompletion(subject)) continue;
       const filter = isFull
         ? `${factOf(subject)}.>`
         : `$KV.*.*.fact.*.${subject.slice(subject.indexOf(`${COMPLETE}.`))}`;

@@ -2,9 +2,11 @@ import { Bus } from '@kubus/bus';
 import { type ServiceContract, type ServiceName, fact, serviceNames } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import * as z from 'zod';
 import { NatsTransport, RemovalMarks, STREAMS } from '../src/index.ts';
+import { bucketStream } from '../src/names.ts';
 import { type StoredFact, voidMarks } from '../src/removal-marks.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { clock, ids } from './ports.ts';
@@ -82,7 +84,7 @@ describe('removal marks in the store', () => {
     return made;
   }
 
-  async function join(service: ServiceName): Promise<Bus> {
+  async function join(service: ServiceName, epoch = 1): Promise<Bus> {
     const instance = `${service}-0`;
     const contract = contracts[service];
     const transport = new NatsTransport({
@@ -93,7 +95,7 @@ describe('removal marks in the store', () => {
       ids,
       logger: silentLogger,
     });
-    return new Bus({ node: 'n', service, instance, epoch: 1, contract, transport, clock, ids, logger: silentLogger });
+    return new Bus({ node: 'n', service, instance, epoch, contract, transport, clock, ids, logger: silentLogger });
   }
 
   test('are purged if void, and a later reader has the same state', async () => {
@@ -102,9 +104,11 @@ describe('removal marks in the store', () => {
     const owner = (await join('config-sources')).owner(color);
     const removedLast = Promise.withResolvers<undefined>();
     const seen = Promise.withResolvers<undefined>();
+    const completeAgain = Promise.withResolvers<undefined>();
     const early = (await join('sync-loop')).reader(color, {
       changed: ({ key }) => key === 'last' && seen.resolve(undefined),
       removed: ({ key }) => key === 'last' && removedLast.resolve(undefined),
+      complete: (_instance, epoch) => epoch === 2 && completeAgain.resolve(undefined),
     });
     for (const key of ['gone', 'again', 'stays', 'last']) owner.put(key, 'red');
     await seen.promise;
@@ -115,17 +119,19 @@ describe('removal marks in the store', () => {
     await removedLast.promise;
 
     const base = { connection: streams, node: 'n', clock, ids, logger: silentLogger };
-    const purge = async (options: { growth: number; ageMs: number }) => {
+    const marksOf = (options: { growth: number; ageMs: number }) => {
       const marks = new RemovalMarks({ ...base, ...options });
       marks.stop();
-      return marks.look();
+      return marks;
     };
-    expect(await purge({ growth: 0, ageMs: 60_000 })).toBe(0);
-    // The four keys and the completion mark.
-    expect(await purge({ growth: 6, ageMs: -60_000 })).toBe(0);
+    expect(await marksOf({ growth: 0, ageMs: 60_000 }).look()).toBe(0);
+    const stored = async () => (await (await jetstreamManager(streams)).streams.info(bucketStream('n'))).state;
+    const { last_seq: last } = await stored();
+    expect(await marksOf({ growth: last + 1, ageMs: -60_000 }).look()).toBe(0);
     // Not `last`: its owner's completion mark still lists it.
-    expect(await purge({ growth: 5, ageMs: -60_000 })).toBe(1);
-    expect(await purge({ growth: 0, ageMs: -60_000 })).toBe(0);
+    const marks = marksOf({ growth: 3, ageMs: -60_000 });
+    expect(await marks.look()).toBe(1);
+    expect(await marksOf({ growth: 0, ageMs: -60_000 }).look()).toBe(0);
 
     const late = (await join('pod-workers')).reader(color);
     await late.whenPresent();
@@ -133,5 +139,17 @@ describe('removal marks in the store', () => {
       expect([...reader].map(({ key, value }) => `${key} ${value}`).sort()).toEqual(['again blue', 'stays red']);
       expect(reader.completed('config-sources-0')).toBe(1);
     }
+
+    const restarted = (await join('config-sources', 2)).owner(color);
+    for (const [key, value] of [
+      ['stays', 'red'],
+      ['again', 'blue'],
+    ] as const)
+      restarted.put(key, value);
+    restarted.complete();
+    await completeAgain.promise;
+    // `last`: what was read the first time is known.
+    expect(await marks.look()).toBe(1);
+    expect((await stored()).messages).toBe(3);
   });
 });

@@ -13,10 +13,13 @@ const RETRY_AT_MOST_MS = 60_000;
 
 /**
  * Time after a removal until the completion mark is published again without the removed key, in milliseconds. A reader that starts later
- * waits for every key of the mark, so a removed key must be absent from it before its removal mark is purged from the store. As long an
- * owner among others remembers its removals.
+ * waits for every key of the mark, so a removed key must be absent from it before its removal mark is purged from the store: until then the
+ * store keeps the marks of all pods that have ended.
  */
-const RECOMPLETE_MS = 60_000;
+const RECOMPLETE_MS = 30_000;
+
+/** How long an owner among others remembers its removals, in milliseconds. */
+const REMEMBER_MS = 60_000;
 
 /** How long after a connection the store is compared with the owner's entries, in milliseconds. */
 const SWEEP_MS = 30_000;
@@ -67,6 +70,7 @@ export class FactOwner<T> {
   #sweep: Cancel | undefined;
   #shared = false;
   #recomplete: Cancel | undefined;
+  #forget: Cancel | undefined;
 
   constructor(options: {
     declaration: FactDeclaration<T>;
@@ -88,7 +92,8 @@ export class FactOwner<T> {
       this.#endRetries();
       // The next connection starts with a complete set and its mark.
       this.#recomplete?.();
-      this.#recomplete = undefined;
+      this.#forget?.();
+      this.#recomplete = this.#forget = undefined;
       if (connected) this.#republish();
     });
   }
@@ -169,14 +174,20 @@ export class FactOwner<T> {
    * instance that owned the key earlier replaces it, it has to be stored again: readers disregard that one, which is older than the value.
    */
   #onRemovalStored(key: string): void {
-    if (this.#shared) this.#recompleteSoon();
-    else this.#entries.delete(key);
+    if (!this.#shared) {
+      this.#entries.delete(key);
+      return;
+    }
+    this.#forget ??= this.#clock.after(REMEMBER_MS, () => {
+      this.#forget = undefined;
+      for (const { key: one, removed, stored } of this.#entries.values())
+        if (removed && stored) this.#entries.delete(one);
+    });
   }
 
   #recompleteSoon(): void {
     this.#recomplete ??= this.#clock.after(RECOMPLETE_MS, () => {
       this.#recomplete = undefined;
-      for (const { key, removed, stored } of this.#entries.values()) if (removed && stored) this.#entries.delete(key);
       if (this.#complete && this.#transport.connected) this.#publishComplete();
     });
   }
