@@ -79,6 +79,8 @@ describe('a document', () => {
           expect(format === 'json' ? JSON.parse(text) : parse(text)).toEqual({ ...document });
         },
       ),
+      // Empty lines at a document's end belong to its last value.
+      { examples: [[{ log: ['\n'] }]] },
     );
   });
 });

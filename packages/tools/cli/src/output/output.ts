@@ -44,7 +44,7 @@ export function printError(text: string): void {
 
 /** Prints a document as JSON or YAML. */
 export function printDocument(document: unknown, format: 'json' | 'yaml'): void {
-  print(format === 'json' ? JSON.stringify(document, undefined, 2) : yaml(document).trimEnd());
+  print(format === 'json' ? JSON.stringify(document, undefined, 2) : yaml(document).replace(/\n$/, ''));
 }
 
 /** An escaped control is the same value only within double quotes. */
