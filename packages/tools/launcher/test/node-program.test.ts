@@ -3,7 +3,11 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { nodeFlags, sharedNodeFlags } from '../src/processes/node-program.ts';
 
-const MIB = 1024 * 1024;
+/**
+ * Between the two, in bytes: with the large generation V8 always reaches 32 MiB here; with the small one 4 to 6, and up to 10 while the pages of its last collection are
+ * not yet given back.
+ */
+const SMALL_BELOW = 16 * 1024 * 1024;
 /** Allocates, and prints how large the young generation was at most: on a busy machine V8 takes the program for one at rest, and shrinks it. */
 const program = `
   const { getHeapSpaceStatistics } = require('node:v8');
@@ -23,6 +27,6 @@ async function grown(flags: readonly string[]): Promise<number> {
 }
 
 test('only the young generation of a process with several services grows under load', async () => {
-  expect(await grown(nodeFlags)).toBeLessThan(8 * MIB);
-  expect(await grown(sharedNodeFlags)).toBeGreaterThan(8 * MIB);
+  expect(await grown(nodeFlags)).toBeLessThan(SMALL_BELOW);
+  expect(await grown(sharedNodeFlags)).toBeGreaterThan(SMALL_BELOW);
 });
