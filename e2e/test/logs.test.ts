@@ -31,8 +31,11 @@ const text = (index: number) => `${String(index).padStart(63, '0')}\n`;
 const texts = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => text(first + index)).join('');
 
-/** Writes a round of lines for each word it reads, and fails when it reads `end`. */
-const writer = `mkfifo /input; i=0; while read -r word < /input; do
+/**
+ * Writes a round of lines for each word it reads, and fails when it reads `end`. It reads until the word's sender has ended, which otherwise could
+ * end the next read, or be killed with the container.
+ */
+const writer = `mkfifo /input; i=0; while word=$(cat /input); do
   [ "$word" = end ] && exit 3
   left=${ROUND}; while [ $left -gt 0 ]; do i=$((i + 1)); left=$((left - 1)); printf '%063d\\n' $i; done
 done`;
@@ -47,7 +50,8 @@ onNode(
     const { ref } = await node.watch.waitForPod('writer');
     const folder = join(node.dir.podLogs, `${ref.namespace}_${ref.name}_${ref.uid}`, 'main');
     const send = async (word: string) => {
-      const { code } = await node.kubus('exec', 'writer', '-c', 'main', '--', 'sh', '-c', `echo ${word} > /input`);
+      const write = `until [ -p /input ]; do sleep 0.1; done; exec echo ${word} > /input`;
+      const { code } = await node.kubus('exec', 'writer', '-c', 'main', '--', 'sh', '-c', write);
       expect(code).toBe(0);
     };
 
@@ -56,12 +60,12 @@ onNode(
       let newest = '';
       for (let round = 1; round <= ROUNDS; round++) {
         await send('more');
+        await following.waitForOutput(new RegExp(text(ROUND * round)));
         newest = await poll(`rotation ${round}`, async () => {
           const last = (await rotatedFiles(folder)).at(-1)?.replace('.gz', '') ?? '';
           return last > newest ? last : undefined;
         });
       }
-      await following.waitForOutput(new RegExp(text(ROUND * ROUNDS)));
       // Besides the log, two compressed files and the last rotated one.
       await poll('the files that the log may have', async () => {
         const endings = (await rotatedFiles(folder)).map((file) => file.replace(/^.*\d{8}-\d{6}/, ''));

@@ -46,9 +46,13 @@ async function attach(id: string, sandbox: Namespace, runtimeConfig: object = {}
   return (json.ips ?? []).map(({ address }) => address);
 }
 
-/** The output of a program in the pod that listens on port 80, called from the node under an address and port. */
+/**
+ * The output of a program in the pod that listens on port 80, called from the node under an address and port. The server
+ * runs it for the connection: one that passes on its own input may see the caller's end first, and end without an answer.
+ */
 async function outputOf(sandbox: Namespace, ...address: readonly [string, string]): Promise<string> {
-  const argv = [`--net=${sandbox.path}`, '--', 'sh', '-c', 'echo from the pod | exec busybox nc -l -p 80'];
+  const listen = ['busybox', 'nc', '-l', '-p', '80', '-e', 'echo', 'from the pod'];
+  const argv = [`--net=${sandbox.path}`, '--', ...listen];
   const server = spawn('nsenter', argv, { stdio: 'ignore' });
   const ended = once(server, 'exit');
   try {
