@@ -1,5 +1,4 @@
 import { type Logger, toError } from '@kubus/ports';
-import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { loadMallocTrim } from './malloc-trim.ts';
@@ -10,37 +9,36 @@ const LOOK_MS = 5_000;
 const REST = 0.05;
 /** It has to be at rest at so many looks in a row, and since the last collection: what comes next should not wait for one. */
 const LOOKS = 4;
-/** A process that has grown by this share of its own memory has to give back what is worth a pause. */
-const WORTH = 1 / 48;
-/** Bytes of a page of memory: what /proc/self/statm counts. */
-const PAGE_BYTES = 4_096;
+/** It has to have worked so many times as long as the last collection took: then there is something to give back, and collections are a small part of what it does. */
+const WORK = 5;
+/** After so many looks there is one anyway: the last one may have been in the middle of work. */
+const LONG = 36;
 
 /** How a process has spent the time since the last look. */
 export interface Look {
   /** CPU time, and the time itself, in milliseconds. */
   readonly cpuMs: number;
   readonly elapsedMs: number;
-  /** Memory of the process's own, without the pages of files that others may have mapped too, in bytes. */
-  readonly ownBytes: number;
 }
 
 /** What the looks so far have shown. */
 export interface RestState {
   /** Looks in a row at which the process was at rest, since the last collection. */
   readonly looks: number;
-  /** Memory after the last collection, in bytes; 0 before the first one. */
-  readonly keptBytes: number;
+  /** CPU time since the last collection, in milliseconds. */
+  readonly workMs: number;
+  /** CPU time of the last collection, in milliseconds; 0 before the first one. */
+  readonly costMs: number;
 }
 
-/** @returns the looks at rest with this one, and whether a collection is due, with which they begin anew. */
-export function afterLook({ looks, keptBytes }: RestState, look: Look): { looks: number; due: boolean } {
-  if (look.cpuMs >= REST * look.elapsedMs) return { looks: 0, due: false };
-  const due = looks + 1 >= LOOKS && look.ownBytes >= (1 + WORTH) * keptBytes;
-  return { looks: due ? 0 : looks + 1, due };
+/** @returns what has been seen with this look, and whether a collection is due. */
+export function afterLook({ looks, workMs, costMs }: RestState, { cpuMs, elapsedMs }: Look): [RestState, boolean] {
+  const seen = { looks: cpuMs < REST * elapsedMs ? looks + 1 : 0, workMs: workMs + cpuMs, costMs };
+  return [seen, seen.looks >= LONG || (seen.looks >= LOOKS && seen.workMs >= WORK * costMs)];
 }
 
 /**
- * Gives memory back when the process has been at rest for 20 seconds and has grown by a forty-eighth since the last time, which may have been in the middle of work: by itself V8 keeps the
+ * Gives memory back when the process has been at rest for 20 seconds after work, and every three minutes: by itself V8 keeps the
  * pages that the last work has needed until that much has been allocated again, and so does malloc.
  *
  * @param mallocTrim the compiled native/malloc-trim.c; undefined: malloc keeps its free pages
@@ -49,22 +47,22 @@ export function afterLook({ looks, keptBytes }: RestState, look: Look): { looks:
 export function collectAtRest(mallocTrim: string | undefined, logger: Pick<Logger, 'warn'>): void {
   const collect = fullCollector();
   const trim = mallocTrim === undefined ? undefined : trimmer(mallocTrim, logger);
-  let state: RestState = { looks: 0, keptBytes: 0 };
+  let state: RestState = { looks: 0, workMs: 0, costMs: 0 };
   let [cpu, at] = [process.cpuUsage(), performance.now()];
   setInterval(() => {
-    const { user, system } = process.cpuUsage(cpu);
-    const elapsedMs = performance.now() - at;
-    const bytes = ownBytes();
-    if (bytes !== undefined) {
-      const { looks, due } = afterLook(state, { cpuMs: (user + system) / 1_000, elapsedMs, ownBytes: bytes });
-      if (due) {
-        collect();
-        trim?.();
-      }
-      state = { looks, keptBytes: (due ? ownBytes() : undefined) ?? state.keptBytes };
-    }
+    const [seen, due] = afterLook(state, { cpuMs: cpuMsSince(cpu), elapsedMs: performance.now() - at });
+    [cpu, at, state] = [process.cpuUsage(), performance.now(), seen];
+    if (!due) return;
+    collect();
+    trim?.();
+    state = { looks: 0, workMs: 0, costMs: cpuMsSince(cpu) };
     [cpu, at] = [process.cpuUsage(), performance.now()];
   }, LOOK_MS).unref();
+}
+
+function cpuMsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
 }
 
 function trimmer(mallocTrim: string, logger: Pick<Logger, 'warn'>): (() => void) | undefined {
@@ -76,23 +74,22 @@ function trimmer(mallocTrim: string, logger: Pick<Logger, 'warn'>): (() => void)
   }
 }
 
-/** Undefined: it cannot be read, as in a process that has no file descriptor left. */
-function ownBytes(): number | undefined {
-  try {
-    // proc_pid_statm(5): size, resident, shared.
-    const [, resident, shared] = readFileSync('/proc/self/statm', 'latin1').split(' ', 3).map(Number);
-    return resident === undefined || shared === undefined ? undefined : (resident - shared) * PAGE_BYTES;
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * The collection that V8 makes before it runs out of memory, 110 to 240 ms in a process with all services and 20 to 50 ms in one with one: the only one that gives the pages of
- * the heap back to the kernel. After others V8 keeps them for later.
+ * the heap back to the kernel. After others V8 keeps them for later. It also drops what V8's baseline compiler has made of functions that do not run just now, 5 MiB in a process
+ * with all services, and more with each kind of work that it has done once: it is soon made again from the bytecode, which stays.
  */
 export function fullCollector(): () => void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: object) => void;
-  return () => collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  return () => {
+    dropsBaselineCode.forEach(setFlagsFromString);
+    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    keepsBaselineCode.forEach(setFlagsFromString);
+  };
 }
+
+/** V8 drops code that so many collections have found unused: with these flags baseline code after one, and bytecode never. */
+const dropsBaselineCode = ['--flush-baseline-code', '--no-flush-bytecode', '--bytecode-old-age=1'];
+/** V8's defaults: bytecode after six, and baseline code, with the bytecode that it was made from, never. */
+const keepsBaselineCode = ['--no-flush-baseline-code', '--flush-bytecode', '--bytecode-old-age=6'];
