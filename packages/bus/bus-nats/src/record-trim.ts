@@ -4,8 +4,8 @@ import { recordStream } from './names.ts';
 import { type RecordLimits, recordConfig } from './streams.ts';
 
 const REQUEST_MS = 5_000;
-/** The record is trimmed when it has less than this left to its limit, and afterwards has twice as much: one file of the server (4 MiB), and five minutes. */
-const ROOM: RecordLimits = { maxBytes: 4 * 1024 * 1024, maxAgeMs: 300_000 };
+/** The record is trimmed when it has less than this left to its limit, and afterwards has twice as much: what a node at rest adds in some minutes. */
+const ROOM: RecordLimits = { maxBytes: 1024 * 1024, maxAgeMs: 300_000 };
 
 /** What the record holds. */
 export interface RecordContent {
@@ -21,7 +21,7 @@ export function isTrimDue({ bytes, since }: RecordContent, limits: RecordLimits,
 
 /**
  * Removes the oldest messages of a record in files before it reaches its limits. At a limit the server would remove one with each new message, and
- * keep the file that they are in in memory for that: 4 MiB, on a node at rest too.
+ * keep the file that they are in in memory for that: up to 4 MiB, on a node at rest too. While pods come and go it may come to that.
  * The limits are made lower for a moment, since a purge of the whole stream leaves the subjects of what it has removed in the server's
  * index (nats-server 2.9.10). Should that be interrupted, the next call sets them right.
  *

@@ -21,15 +21,24 @@ export interface RecordLimits {
 
 /**
  * The short lives of 125 pods and the last hour, which {@link trimRecord} leaves. The server keeps an index of all messages in memory, and, when it removes the oldest ones,
- * the file that they are in: 4 MiB for a stream of less than 32 MiB, else 8 MiB (nats-server, dynBlkSize). With 31 MiB it needed 5 MiB more, with 128 MiB 30.
+ * the file that they are in. With 31 MiB it needed 5 MiB more, with 128 MiB 30.
  */
-export const defaultRecordLimits: RecordLimits = { maxBytes: 19 * 1024 * 1024, maxAgeMs: 70 * 60_000 };
+export const defaultRecordLimits: RecordLimits = { maxBytes: 13 * 1024 * 1024, maxAgeMs: 70 * 60_000 };
 
 /** On a node that keeps journals: a replay needs all messages of a life, from its start. */
 export const journaledRecordLimits: RecordLimits = { ...defaultRecordLimits, maxBytes: 128 * 1024 * 1024 };
 
 /** Where the record is: a server whose disk is full no longer answers once it has to write the record there (nats-server 2.9). */
 export type RecordStorage = 'files' | 'memory';
+
+/**
+ * The server decides how large the files of a stream are by the limit with which it is created: 32 kB with this one, 4 MiB with a larger one, and 8 MiB from 32 MiB on
+ * (nats-server, dynBlkSize). It removes messages faster from small files, and needs less memory for it; each takes 4 KiB of memory. It forgets the size when it ends: files that
+ * are new after that have 4 MiB.
+ */
+const SMALL_FILES_BYTES = 127_000;
+/** Up to this limit a record has small files. */
+const SMALL_RECORD_BYTES = 32 * 1024 * 1024;
 
 /** The limit of a record in memory, in bytes. */
 const MEMORY_RECORD_BYTES = 16 * 1024 * 1024;
@@ -47,7 +56,9 @@ export async function ensureStreams(
 ): Promise<void> {
   const manager = await jetstreamManager(connection);
   await ensure(manager, bucketConfig(node));
-  await ensure(manager, recordConfig(node, limits, storage));
+  const config = recordConfig(node, limits, storage);
+  const isSmall = storage === 'files' && limits.maxBytes <= SMALL_RECORD_BYTES;
+  await ensure(manager, config, isSmall ? { ...config, max_bytes: SMALL_FILES_BYTES } : config);
 }
 
 /**
@@ -117,19 +128,26 @@ export function recordConfig(node: string, limits: RecordLimits, storage: Record
   };
 }
 
-async function ensure(manager: JetStreamManager, config: NamedConfig): Promise<void> {
+/** @param created with which a missing stream is created, before it gets `config` */
+async function ensure(manager: JetStreamManager, config: NamedConfig, created: NamedConfig = config): Promise<void> {
+  if (!(await add(manager, created))) {
+    const { config: present } = await manager.streams.info(config.name);
+    if (present.storage !== config.storage) {
+      // Storage is the one thing that the server does not change.
+      await manager.streams.delete(config.name);
+      await add(manager, created);
+    }
+  }
+  await manager.streams.update(config.name, config);
+}
+
+/** @returns false when the stream exists with another configuration. */
+async function add(manager: JetStreamManager, config: NamedConfig): Promise<boolean> {
   try {
     await manager.streams.add(config);
+    return true;
   } catch (error) {
-    // 10058: the stream exists with another configuration.
-    if (!(error instanceof JetStreamApiError && error.code === 10058)) throw error;
-    const { config: present } = await manager.streams.info(config.name);
-    if (present.storage === config.storage) {
-      await manager.streams.update(config.name, config);
-      return;
-    }
-    // Storage is the one thing that the server does not change.
-    await manager.streams.delete(config.name);
-    await manager.streams.add(config);
+    if (error instanceof JetStreamApiError && error.code === 10058) return false;
+    throw error;
   }
 }

@@ -66,12 +66,12 @@ test('the record is in memory from when its disk is nearly full until there is r
 
 test('a record that is nearly full is trimmed', async () => {
   const connection = await server.connect(streamsInstance);
-  const limits = { ...defaultRecordLimits, maxBytes: 9 * MIB };
+  const limits = { ...defaultRecordLimits, maxBytes: 6 * MIB };
   const streams = new NodeStreams({ connection, node: 'a', store: disk, limits, hub: false, logger: silentLogger });
   await streams.ensure();
   const manager = await jetstreamManager(connection);
   const nats = await server.connect(writer.instance);
-  for (let n = 0; n < 1_500; n++) nats.publish(nodeSubject('a', `config.event.color.c${n}`), Buffer.alloc(4_000));
+  for (let n = 0; n < 1_350; n++) nats.publish(nodeSubject('a', `config.event.color.c${n}`), Buffer.alloc(4_000));
   await nats.flush();
   // By itself the server would keep all of them.
   while ((await manager.streams.info('KUBUS_a')).state.first_seq <= 1) await wait(50);

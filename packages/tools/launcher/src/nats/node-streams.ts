@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 /** How often the room on the disk of the streams is looked at, in milliseconds: often enough for a disk that is being filled fast. */
 const LOOK_MS = 1_000;
-/** How often the size of the record is looked at, in milliseconds: a node that starts as many pods as it can adds less than 4 MiB in that time. */
+/** How often the size of the record is looked at, in milliseconds. */
 const TRIM_MS = 5_000;
 /** Below this, the record of messages is kept in memory. */
 const SHORT_BYTES = 64 * 1024 * 1024;
