@@ -58,7 +58,7 @@ export async function writeNatsConfig(
 
 /**
  * The server's garbage is collected when it is three tenths of what is in use, where Go waits until it is as much: what has a place in memory under load
- * keeps it later, and with a half a node grew by 1.7 MiB more over 5,000 pods, for 2.8 ms of CPU less in each. Memory that a burst needed is given back.
+ * keeps it later, and with a half a node grew by 1.1 MiB more over 5,000 pods, and needed 2.8 ms of CPU less for each. Memory that a burst needed is given back.
  * It has one processor: it needs less than a tenth of it, and Go keeps free memory for each.
  */
 export const natsEnv: Readonly<Record<string, string>> = { GOGC: '30', GOMAXPROCS: '1', GOMEMLIMIT: '320MiB' };
