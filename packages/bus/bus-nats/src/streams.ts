@@ -130,7 +130,9 @@ export function recordConfig(node: string, limits: RecordLimits, storage: Record
 
 /** @param created with which a missing stream is created, before it gets `config` */
 async function ensure(manager: JetStreamManager, config: NamedConfig, created: NamedConfig = config): Promise<void> {
-  if (!(await add(manager, created))) {
+  const added = await add(manager, created);
+  if (added && created === config) return;
+  if (!added) {
     const { config: present } = await manager.streams.info(config.name);
     if (present.storage !== config.storage) {
       // Storage is the one thing that the server does not change.
